@@ -1,0 +1,1 @@
+"""Findings and a CPU model come in; Costs in cycles, switch budgets and evidence go out."""

@@ -1,0 +1,86 @@
+"""The Review: everything that a report, in any format, is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from reviewbot.findings.finding import Cost, Finding, Gap, HeldBack
+from reviewbot.series.patch import Series
+
+
+class Outcome(Enum):
+    """What became of one patch."""
+
+    REVIEWED = "reviewed"
+    PARTIAL = "partial"
+    NOT_APPLIED = "not_applied"
+    NOTHING_TO_REVIEW = "nothing_to_review"
+    NOT_KERNEL = "not_kernel"
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchResult:
+    index: int
+    subject: str
+    message_id: str
+    commit: str | None
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What the series was applied to. `rev` is a full commit id or "" (no tree); `how` is one sentence."""
+
+    rev: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """Switch pairs per call: `pairs` outside loops as (low, typ, high) over the branches; `per_iteration` the symbolic loop
+    part ("" for none, "3·n" …)."""
+
+    pairs: tuple[int, int, int]
+    per_iteration: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchBudget:
+    """Pairs per call of one function on one architecture, before and after the series (None: the function is not there)."""
+
+    path: str
+    function: str
+    arch: str
+    before: Count | None
+    after: Count | None
+    saved: Cost | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceExcerpt:
+    """Source lines for a report: (line number, '+' | '-' | ' ', text)."""
+
+    path: str
+    lines: tuple[tuple[int, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The result of one run. `series` is None for a scan of a tree. Order of everything is deterministic.
+    `excerpts` maps a finding's fingerprint to the lines around it."""
+
+    series: Series | None
+    subject: str
+    base: Base
+    patches: tuple[PatchResult, ...]
+    findings: tuple[Finding, ...]
+    held_back: tuple[HeldBack, ...]
+    gaps: tuple[Gap, ...]
+    switches: tuple[SwitchBudget, ...]
+    excerpts: tuple[tuple[str, SourceExcerpt], ...]
+    notes: tuple[str, ...]
+    cpu: tuple[str, ...]

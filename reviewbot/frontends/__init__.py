@@ -1,0 +1,1 @@
+"""A person, a hook or a robot comes in; an exit code goes out."""

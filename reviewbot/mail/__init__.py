@@ -1,0 +1,1 @@
+"""Bytes (mbox, maildir, files, archives) come in; Messages go out."""

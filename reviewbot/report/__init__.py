@@ -1,0 +1,1 @@
+"""A Review comes in; text in one format goes out (FORMATS: name -> module)."""

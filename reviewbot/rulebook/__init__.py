@@ -1,0 +1,1 @@
+"""rules/*.toml comes in; frozen, strictly checked data goes out."""

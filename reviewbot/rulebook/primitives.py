@@ -1,0 +1,75 @@
+"""User-access primitives as data: what each one opens, closes, reads or writes, on which architecture and kernel version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Effect(Enum):
+    OPEN = "open"  # opens a block (begin, allow_*, stac)
+    CLOSE = "close"  # closes it (end, prevent_*, clac)
+    ACCESS = "access"  # self-contained: opens, accesses, closes (get_user, copy_to_user)
+    INSIDE = "inside"  # needs an open block (unsafe_put_user)
+    SAVE = "save"  # closes and gives back the former state (user_access_save)
+    RESTORE = "restore"  # takes that state back
+    SCOPED = "scoped"  # opens for the statement that follows and closes on leaving it
+    NEUTRAL = "neutral"  # touches user memory without any switch (nofault copies, access_ok)
+
+
+class Direction(Enum):
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+
+    def covers(self, other: Direction) -> bool:
+        """Whether access opened in this direction permits an access in the other."""
+        return self is Direction.READ_WRITE or self is other
+
+
+class Result(Enum):
+    """What an opener gives back."""
+
+    STATUS = "status"  # true when access is open, false when it is not
+    NOTHING = "nothing"  # always open afterwards
+    POINTER = "pointer"  # a masked pointer, always open afterwards
+    ERROR = "error"  # accesses: 0 when done, not 0 when not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class KernelVersion:
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"v{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primitive:
+    """One function or macro. Argument indexes count from 0, negative ones from the end; None means there is no such argument.
+
+    `closed_by` are the closers that match an opener, best first. `small_copy`: a constant small size is worth a finding;
+    `scalar_form` is what to use instead, `scalar_form_in_block` inside a block. `may_sleep`: may fault and sleep.
+    `switches`: how many switches it really makes on this architecture (0 where the guard does not exist).
+    `since` is the first version that has it, `until` the first that has it no more.
+    """
+
+    name: str
+    arch: str
+    effect: Effect
+    direction: Direction
+    result: Result = Result.NOTHING
+    pointer_arg: int | None = None
+    value_arg: int | None = None
+    size_arg: int | None = None
+    label_arg: int | None = None
+    closed_by: tuple[str, ...] = ()
+    small_copy: bool = False
+    scalar_form: str | None = None
+    scalar_form_in_block: str | None = None
+    may_sleep: bool = False
+    switches: int = 0
+    since: KernelVersion | None = None
+    until: KernelVersion | None = None
+    source: str = ""

@@ -1,0 +1,1 @@
+"""Messages or commits come in; a Series of Patches goes out."""
