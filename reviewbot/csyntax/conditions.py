@@ -1,0 +1,87 @@
+"""The #if conditions around a place in a file."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+
+_CONTINUED = re.compile(r"\\\r?\n|\s+")
+_GUARD_TEST = re.compile(rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*defined\s*\(?\s*(\w+)\s*\)?)\s*$")
+_GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
+
+
+def conditions_at(data: bytes, offset: int) -> tuple[str, ...]:
+    """The conditions that must hold for the byte at `offset` to be compiled, outermost first, the include guard left out.
+
+    One text per level of nesting: `defined(CONFIG_VSX)` for #ifdef, `!defined(X)` for #ifndef, the expression for #if, and in
+    the later branches the refused ones first: `!(A) && B` in an #elif, `!(A) && !(B)` in an #else.
+    """
+    offsets, conditions = _regions(data)
+    return conditions[bisect_right(offsets, offset)]
+
+
+@dataclass(slots=True)
+class _Level:
+    current: str
+    refused: list[str] = field(default_factory=list)
+    is_guard: bool = False
+
+    def text(self) -> str:
+        return " && ".join([*self.refused, self.current] if self.current else self.refused)
+
+
+@lru_cache(maxsize=256)
+def _regions(data: bytes) -> tuple[list[int], list[tuple[str, ...]]]:
+    """Where the conditions change, and the conditions before the first change and after each."""
+    code = code_of(data)
+    guard_at = _include_guard(code)
+    levels: list[_Level] = []
+    offsets: list[int] = []
+    conditions: list[tuple[str, ...]] = [()]
+    for directive in CONDITIONAL.finditer(code):
+        _step(levels, directive[1], directive[2], is_guard=directive.start() == guard_at)
+        offsets.append(directive.end())
+        conditions.append(tuple(level.text() for level in levels if not level.is_guard))
+    return offsets, conditions
+
+
+def _step(levels: list[_Level], word: bytes, rest: bytes, *, is_guard: bool) -> None:
+    if word.startswith(b"if"):
+        levels.append(_Level(_to_condition(word, rest), is_guard=is_guard))
+    elif levels and word == b"endif":
+        levels.pop()
+    elif levels:
+        level = levels[-1]
+        level.refused.append(_refuse(level.current))
+        level.current = "" if word == b"else" else _to_condition(word[2:], rest)
+        level.is_guard = False
+
+
+def _to_condition(word: bytes, rest: bytes) -> str:
+    text = _CONTINUED.sub(" ", rest.decode("utf-8", "replace")).strip()
+    if word == b"ifdef" or word == b"ifndef":
+        name = text.split(" ", 1)[0]
+        return f"defined({name})" if word == b"ifdef" else f"!defined({name})"
+    return text
+
+
+def _refuse(condition: str) -> str:
+    negated = re.fullmatch(r"!(defined\(\w+\))", condition)
+    return negated[1] if negated else f"!({condition})"
+
+
+def _include_guard(code: bytes) -> int | None:
+    """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but blanks before."""
+    first = DIRECTIVE.search(code)
+    if first is None or code[: first.start()].strip():
+        return None
+    test = _GUARD_TEST.match(first[0])
+    second = DIRECTIVE.search(code, first.end())
+    define = _GUARD_DEFINE.match(second[0]) if second else None
+    if test is None or define is None or define[1] != (test[1] or test[2]):
+        return None
+    return first.start()

@@ -1,0 +1,156 @@
+"""The outline of a whole C file: its top-level items, from braces and semicolons outside comments, literals and directives."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reviewbot.csyntax.heads import find_head, to_function_name, without_directives
+from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+
+_BRACE = re.compile(
+    rb"[{}]|^[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\\\n]|\\\r?\n|\\)*)", re.MULTILINE
+)
+_LINKAGE = re.compile(rb'extern\s*"[^"\n]*"\s*\{')
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One top-level item: offsets of its first byte and behind its last; `body` is the `{` if it is a function."""
+
+    start: int
+    end: int
+    body: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`code` and `bare` are the blanked bytes (see lexing), `groups` the outermost (`{`, `}`) pairs, `entries` the items,
+    `starts` their starts for bisection."""
+
+    code: bytes
+    bare: bytes
+    groups: tuple[tuple[int, int], ...]
+    group_starts: tuple[int, ...]
+    entries: tuple[Entry, ...]
+    starts: tuple[int, ...]
+
+    def group_around(self, offset: int) -> tuple[int, int] | None:
+        """The outermost braces around an offset."""
+        index = bisect_right(self.group_starts, offset) - 1
+        return self.groups[index] if index >= 0 and offset < self.groups[index][1] else None
+
+    def groups_between(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """The outermost braces that open in start…end."""
+        return self.groups[bisect_left(self.group_starts, start) : bisect_left(self.group_starts, end)]
+
+    def entry_around(self, offset: int) -> Entry | None:
+        """The item around an offset."""
+        index = bisect_right(self.starts, offset) - 1
+        return self.entries[index] if index >= 0 and offset < self.entries[index].end else None
+
+
+@lru_cache(maxsize=48)
+def outline(data: bytes) -> Outline:
+    """The outline of a file, remembered for the files in work."""
+    code = code_of(data)
+    bare = without_directives(code)
+    linkage = [match.end() - 1 for match in _LINKAGE.finditer(bare)]
+    groups = _outermost_groups(code, frozenset(linkage))
+    entries = tuple(_entries(data, code, bare, groups, linkage))
+    return Outline(
+        code=code,
+        bare=bare,
+        groups=groups,
+        group_starts=tuple(open_ for open_, _ in groups),
+        entries=entries,
+        starts=tuple(entry.start for entry in entries),
+    )
+
+
+def _outermost_groups(code: bytes, skip: frozenset[int]) -> tuple[tuple[int, int], ...]:
+    braces = DIRECTIVE.sub(_blank_unless_conditional, code)
+    groups, is_closed = _match_braces(braces, skip, resync=False)
+    return groups if is_closed else _match_braces(braces, skip, resync=True)[0]
+
+
+def _blank_unless_conditional(match: re.Match[bytes]) -> bytes:
+    return match[0] if CONDITIONAL.match(match[0]) else re.sub(rb"[^\n]", b" ", match[0])
+
+
+def _match_braces(
+    braces: bytes, skip: frozenset[int], *, resync: bool
+) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The outermost groups, and whether every brace was matched.
+
+    Of the branches of an #if the first one counts (not that of `#if 0`), so that a `{` in each branch is one. With `resync`
+    a brace in column 0 ends whatever is still open: the way kernel files end a function.
+    """
+    depth, open_at, is_clean = 0, 0, True
+    branches: list[tuple[int, int, int | None, int]] = []  # depth and open_at at the #if, and after its first branch
+    groups: list[tuple[int, int]] = []
+    for token in re.finditer(_BRACE, braces):
+        at, text = token.start(), token[0]
+        if text == b"{" and at not in skip:
+            if resync and depth and braces[at - 1 : at] == b"\n":
+                depth = 0
+            if depth == 0:
+                open_at = at
+            depth += 1
+        elif text == b"}":
+            if resync and depth and braces[at - 1 : at] == b"\n":
+                depth = 1
+            if depth == 1 and open_at >= (groups[-1][1] if groups else 0):
+                groups.append((open_at, at))
+            is_clean = is_clean and (depth > 0 or bool(skip))
+            depth = max(0, depth - 1)
+        elif token[1]:
+            depth, open_at = _branch(branches, token[1], token[2].strip(), depth, open_at)
+    return tuple(groups), is_clean and depth == 0
+
+
+def _branch(
+    branches: list[tuple[int, int, int | None, int]], word: bytes, rest: bytes, depth: int, open_at: int
+) -> tuple[int, int]:
+    if word.startswith(b"if"):
+        branches.append((depth, open_at, -1 if rest == b"0" else None, open_at))
+        return depth, open_at
+    if not branches:
+        return depth, open_at
+    before, open_before, after, open_after = branches.pop()
+    if after is None:
+        after, open_after = depth, open_at
+    if word == b"endif":
+        return (after, open_after) if after >= 0 else (before, open_before)
+    branches.append((before, open_before, None if after < 0 else after, open_after))
+    return before, open_before
+
+
+def _entries(
+    data: bytes, code: bytes, bare: bytes, groups: tuple[tuple[int, int], ...], linkage: list[int]
+) -> list[Entry]:
+    """Cut the file at the semicolons outside braces and behind function bodies."""
+    entries: list[Entry] = []
+    begin = cursor = 0
+    for open_, close in (*groups, (len(bare), len(bare))):
+        for cut in re.finditer(rb"[;]|extern\s*\"[^\"\n]*\"\s*\{", bare[cursor:open_]):
+            end = cursor + cut.end()
+            if cut[0] == b";":
+                _add(entries, bare, begin, end)
+            begin = end
+        begin = max(begin, cursor) if to_function_name(bare[cursor:open_]) else begin
+        start = find_head(data[begin:open_], code[begin:open_], bare[begin:open_]) if begin >= cursor else None
+        if start is not None and open_ < len(bare) and to_function_name(bare[begin + start : open_]):
+            entries.append(Entry(begin + start, close + 1, open_))
+            begin = close + 1
+        cursor = close + 1
+    return entries
+
+
+def _add(entries: list[Entry], bare: bytes, begin: int, end: int) -> None:
+    text = bare[begin:end]
+    start = end - len(text.lstrip())
+    if start < end:
+        entries.append(Entry(start, end, None))
