@@ -1,0 +1,59 @@
+"""Brackets in C text whose strings and comments are blanked: where each one closes, and where arguments end."""
+
+from __future__ import annotations
+
+import re
+
+_BRACKETS = re.compile(rb"[()\[\]{}]")
+_ARGUMENT_STOPS = re.compile(rb"[()\[\]{},]")
+_PARENTHESES = re.compile(rb"[()]")
+
+
+def closing(text: bytes, start: int) -> int | None:
+    """The offset of the `)` that closes the `(` at `start`, or None."""
+    depth = 0
+    for match in _PARENTHESES.finditer(text, start):
+        depth += 1 if match.group() == b"(" else -1
+        if depth == 0:
+            return match.start()
+    return None
+
+
+def split_arguments(text: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """The (start, end) of each argument between the offsets behind `(` and of `)`; blanks around them are left out."""
+    spans: list[tuple[int, int]] = []
+    depth, begin = 0, start
+    for match in _ARGUMENT_STOPS.finditer(text, start, end):
+        char = match.group()
+        if char == b",":
+            if depth == 0:
+                spans.append(_stripped(text, begin, match.start()))
+                begin = match.end()
+        else:
+            depth += 1 if char in b"([{" else -1
+    last = _stripped(text, begin, end)
+    if spans or last[0] < last[1]:
+        spans.append(last)
+    return spans
+
+
+def brace_end(text: bytes, start: int) -> int | None:
+    """The offset behind the `}` that closes the `{` at `start`, or None."""
+    depth = 0
+    for match in _BRACKETS.finditer(text, start):
+        char = match.group()
+        if char == b"{":
+            depth += 1
+        elif char == b"}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return None
+
+
+def _stripped(text: bytes, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start : start + 1].isspace():
+        start += 1
+    while end > start and text[end - 1 : end].isspace():
+        end -= 1
+    return start, end

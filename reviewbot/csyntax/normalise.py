@@ -1,0 +1,129 @@
+"""Kernel C made digestible for a C parser without moving a byte: what it cannot read becomes blanks or a keyword of C.
+
+Raw kernel functions are full of ERROR nodes; annotations, macro loops, typeof, case ranges and types given as arguments are
+the reasons. All rewriting keeps lengths, so that every offset in the result is an offset in the source.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reviewbot.csyntax.brackets import closing
+from reviewbot.csyntax.variants import blank
+from reviewbot.rulebook.policy import Words
+
+_TOKEN = re.compile(rb'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+_TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
+_CASE_RANGE = re.compile(rb"(\bcase\b[^:;{}\n]*?)(\.\.\.[^:;{}\n]*)(?=:)")
+_TYPE = rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
+_TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
+_TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
+_LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]*;")
+_ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
+_HEAD = re.compile(rb"\b([A-Za-z_]\w*)[ \t\n]*\(")
+_KEYWORDS = frozenset(b"if while for switch return sizeof do else case goto asm __asm__ typeof defined".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalised:
+    """`text` is what to parse. `heads` maps the offset of a macro head that was turned into `while` to the macro's name."""
+
+    text: bytes
+    heads: dict[int, str]
+
+
+def blank_literals(text: bytes) -> bytes:
+    """Comments become blanks, and so does what stands within string and character literals (the quotes stay)."""
+
+    def replacement(match: re.Match[bytes]) -> bytes:
+        token = match.group()
+        if token[:1] == b"/":
+            return blank(token)
+        return token[:1] + blank(token[1:-1]).replace(b"\n", b" ") + token[-1:]
+
+    return _TOKEN.sub(replacement, text)
+
+
+def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = frozenset()) -> Normalised:
+    """Rewrite a function body or an expansion whose literals are blanked already. `statement_heads` are macros that take the
+    next statement as their body even without braces (loops, scoped accesses)."""
+    result = bytearray(text)
+    _blank_all(result, _annotations(words), text)
+    _blank_all(result, _LOCAL_LABEL, bytes(result))
+    _blank_attributes(result, words)
+    _replace_typeof(result)
+    _blank_all(result, _CASE_RANGE, bytes(result), group=2)
+    for pattern in (_TYPE_FIRST, _TYPE_LATER):
+        for match in pattern.finditer(bytes(result)):
+            result[match.start(1) : match.end(1)] = b"0".ljust(match.end(1) - match.start(1))
+    for match in _ASM_GOTO.finditer(bytes(result)):
+        result[match.start() : match.end()] = b"asm goto".ljust(match.end() - match.start())
+    heads = _replace_heads(result, words, statement_heads)
+    return Normalised(text=bytes(result), heads=heads)
+
+
+@lru_cache(maxsize=8)
+def _annotations(words: Words) -> re.Pattern[bytes]:
+    names = words.annotations | words.notrace | words.noinstr | words.inline | words.always_inline
+    alternatives = b"|".join(sorted((re.escape(n.encode()) for n in names), key=lambda n: (-len(n), n)))
+    return re.compile(rb"\b(?:" + alternatives + rb")\b(?![ \t]*\()") if names else re.compile(rb"(?!)")
+
+
+@lru_cache(maxsize=8)
+def _attribute_heads(words: Words) -> re.Pattern[bytes]:
+    names = sorted(re.escape(n.encode()) for n in words.attributes_with_arguments | {"__attribute__", "__attribute"})
+    return re.compile(rb"\b(?:" + b"|".join(names) + rb")\s*\(")
+
+
+@lru_cache(maxsize=8)
+def _loops(words: Words) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in words.loop_patterns) or r"(?!)")
+
+
+def _blank_all(result: bytearray, pattern: re.Pattern[bytes], text: bytes, group: int = 0) -> None:
+    for match in pattern.finditer(text):
+        result[match.start(group) : match.end(group)] = blank(match.group(group))
+
+
+def _blank_attributes(result: bytearray, words: Words) -> None:
+    text = bytes(result)
+    for match in _attribute_heads(words).finditer(text):
+        end = closing(text, match.end() - 1)
+        if end is not None:
+            result[match.start() : end + 1] = blank(text[match.start() : end + 1])
+
+
+def _replace_typeof(result: bytearray) -> None:
+    text = bytes(result)
+    for match in _TYPEOF.finditer(text):
+        end = closing(text, match.end() - 1)
+        if end is not None:
+            result[match.start() : end + 1] = b"int" + blank(text[match.start() + 3 : end + 1])
+
+
+def _replace_heads(result: bytearray, words: Words, statement_heads: frozenset[str]) -> dict[int, str]:
+    """`name(args) {` in statement position, and `name(args) statement` for known heads, become `while(args) …`."""
+    text = bytes(result)
+    loops = _loops(words)
+    heads: dict[int, str] = {}
+    for match in _HEAD.finditer(text):
+        name = match.group(1)
+        if name in _KEYWORDS or len(name) < len(b"while") or not _is_statement_start(text, match.start()):
+            continue
+        end = closing(text, match.end() - 1)
+        if end is None:
+            continue
+        spelled = name.decode()
+        following = text[end + 1 : end + 200].lstrip()
+        is_head = spelled in statement_heads or loops.fullmatch(spelled) is not None
+        if following[:1] == b"{" or (is_head and following[:1] != b";"):
+            result[match.start(1) : match.end(1)] = b"while".ljust(len(name))
+            heads[match.start(1)] = spelled
+    return heads
+
+
+def _is_statement_start(text: bytes, offset: int) -> bool:
+    before = text[max(0, offset - 400) : offset].rstrip()
+    return not before or before[-1:] in b";{}:)" or before.endswith((b"else", b"do"))

@@ -1,0 +1,229 @@
+"""Blocks as paths: in which state of user access each node of a function's flow can be reached.
+
+A state is what is open, by whom, together with what is known of conditions, so that `if (!kbuf && !begin()) …; if (!kbuf)
+end();` is read as its author meant it. What cannot be told apart any more is said (`is_exact` is False), not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from reviewbot.csyntax.flow import Assign, Call, Edge, Flow, Return
+from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
+
+MAX_STATES_PER_NODE = 96
+MAX_STEPS = 120_000
+
+BY_CALLER = -1
+"""The opener of a block that was open when the function was entered."""
+
+Facts = frozenset[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """Access is open: `node` is the opener's node in the flow (BY_CALLER for the caller's), `name` its primitive."""
+
+    node: int
+    name: str
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessState:
+    """What is open here, what a save put aside, and which conditions are known."""
+
+    open: Open | None
+    saved: Open | None = None
+    facts: Facts = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """`before` are the states in which each node is entered (empty: never reached). `exits` are (node, state) at each return
+    and at the end. `is_exact` is False when the limits made states run together."""
+
+    before: tuple[frozenset[AccessState], ...]
+    exits: tuple[tuple[int, AccessState], ...]
+    is_exact: bool
+
+    def open_at(self, node: int) -> tuple[Open, ...]:
+        """Every way in which access can be open when the node is entered, in a fixed order."""
+        found = {state.open for state in self.before[node] if state.open is not None}
+        return tuple(sorted(found, key=lambda o: (o.node, o.name)))
+
+    def is_closed_at(self, node: int) -> bool:
+        """Whether the node can be entered with access closed."""
+        return any(state.open is None for state in self.before[node])
+
+
+NetEffect = Callable[[Call], "Primitive | None"]
+"""For a call that is no primitive: a Primitive that stands for what the callee does on the whole, or None for nothing."""
+
+
+def follow_paths(flow: Flow, primitive_of: NetEffect, entry: Open | None = None) -> Paths:
+    """Run every path of `flow`, entered with access closed or (`entry`) opened by the caller."""
+    return _Walk(flow, primitive_of).run(AccessState(open=entry))
+
+
+class _Walk:
+    def __init__(self, flow: Flow, primitive_of: NetEffect) -> None:
+        self._flow = flow
+        self._primitives = [primitive_of(n.action) if isinstance(n.action, Call) else None for n in flow.nodes]
+        self._tracked = _tracked_keys(flow, self._primitives)
+        self._mentions = {key: frozenset(re.findall(r"[A-Za-z_@]\w*", key)) for key in self._tracked}
+        self._before: list[set[AccessState]] = [set() for _ in flow.nodes]
+        self._widened: set[int] = set()
+        self._exits: set[tuple[int, AccessState]] = set()
+        self._is_exact = True
+
+    def run(self, entry: AccessState) -> Paths:
+        queue: deque[tuple[int, AccessState]] = deque()
+        self._enter(0, entry, queue)
+        steps = 0
+        while queue:
+            steps += 1
+            if steps > MAX_STEPS:
+                self._is_exact = False
+                break
+            node, state = queue.popleft()
+            if state in self._before[node]:
+                for target, after in self._leave(node, state):
+                    self._enter(target, after, queue)
+        exits = sorted(self._exits, key=lambda item: (item[0], _order(item[1])))
+        return Paths(
+            before=tuple(frozenset(states) for states in self._before), exits=tuple(exits), is_exact=self._is_exact
+        )
+
+    def _enter(self, node: int, state: AccessState, queue: deque[tuple[int, AccessState]]) -> None:
+        states = self._before[node]
+        if node in self._widened:
+            state = replace(state, facts=frozenset())
+        if state in states:
+            return
+        if len(states) >= MAX_STATES_PER_NODE and node not in self._widened:
+            self._widened.add(node)
+            self._is_exact = False
+            merged = {replace(s, facts=frozenset()) for s in states} | {replace(state, facts=frozenset())}
+            states.clear()
+            states.update(merged)
+            queue.extend((node, s) for s in sorted(merged, key=_order))
+            return
+        states.add(state)
+        queue.append((node, state))
+
+    def _leave(self, node: int, state: AccessState) -> Iterable[tuple[int, AccessState]]:
+        current = self._flow.nodes[node]
+        action = current.action
+        if isinstance(action, Return):
+            self._exits.add((node, self._returned(state, action)))
+            return
+        afters = [state]
+        if isinstance(action, Call):
+            afters = self._call(node, action, state)
+        elif isinstance(action, Assign):
+            afters = [self._assign(action, state)]
+        if node == self._flow.end:
+            self._exits.add((node, state))
+        for after in afters:
+            for edge in current.edges:
+                # A fault leaves an unsafe access with the block still open, as any other path does.
+                passed = self._pass(edge, state if edge.is_fault else after)
+                if passed is not None:
+                    yield edge.target, passed
+
+    def _returned(self, state: AccessState, action: Return) -> AccessState:
+        return state
+
+    def _pass(self, edge: Edge, state: AccessState) -> AccessState | None:
+        guard = edge.guard
+        if guard is None:
+            return state
+        key = f"@call{guard.call}" if guard.call is not None else guard.key
+        if (key, not guard.truth) in state.facts:
+            return None
+        if key in self._tracked and (key, guard.truth) not in state.facts:
+            return replace(state, facts=state.facts | {(key, guard.truth)})
+        return state
+
+    def _call(self, node: int, call: Call, state: AccessState) -> list[AccessState]:
+        state = self._forget_addresses(call, state)
+        primitive = self._primitives[node]
+        if primitive is None:
+            return [state]
+        effect = primitive.effect
+        if call.closes_scope or effect is Effect.CLOSE:
+            return [replace(state, open=None)]
+        if effect in (Effect.OPEN, Effect.SCOPED):
+            opened = replace(state, open=Open(node=node, name=primitive.name, direction=direction_of(call, primitive)))
+            if primitive.result is not Result.STATUS or call.is_discarded or effect is Effect.SCOPED:
+                return [opened]
+            key = f"@call{node}"
+            kept = frozenset(fact for fact in state.facts if fact[0] != key)
+            return [
+                replace(opened, facts=kept | {(key, True)}),
+                replace(state, facts=kept | {(key, False)}),
+            ]
+        if effect is Effect.SAVE:
+            return [replace(state, open=None, saved=state.open)]
+        if effect is Effect.RESTORE:
+            return [replace(state, open=state.saved, saved=None)]
+        return [state]
+
+    def _forget_addresses(self, call: Call, state: AccessState) -> AccessState:
+        if not call.addresses or not state.facts:
+            return state
+        return self._forget(state, frozenset(call.addresses))
+
+    def _forget(self, state: AccessState, targets: frozenset[str]) -> AccessState:
+        kept = frozenset(fact for fact in state.facts if not self._is_about(fact[0], targets))
+        return replace(state, facts=kept) if len(kept) != len(state.facts) else state
+
+    def _is_about(self, key: str, targets: frozenset[str]) -> bool:
+        return any(target in self._mentions.get(key, ()) or (target in key and not target.isidentifier()) for target in targets)
+
+    def _assign(self, action: Assign, state: AccessState) -> AccessState:
+        inherited: bool | None = action.truth
+        if action.call is not None:
+            inherited = _known(state.facts, f"@call{action.call}")
+        elif action.copy_of is not None and inherited is None:
+            inherited = _known(state.facts, action.copy_of)
+        state = self._forget(state, frozenset({action.target}))
+        if inherited is not None and action.target in self._tracked:
+            return replace(state, facts=state.facts | {(action.target, inherited)})
+        return state
+
+
+def direction_of(call: Call, primitive: Primitive) -> Direction:
+    """The direction that this very call opens; some openers take it as an argument."""
+    return primitive.direction
+
+
+def _known(facts: Facts, key: str) -> bool | None:
+    return True if (key, True) in facts else False if (key, False) in facts else None
+
+
+def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[str]:
+    """Conditions worth remembering: tested at two places, or tested after they were set to something known."""
+    tested: dict[str, set[int]] = {}
+    for index, node in enumerate(flow.nodes):
+        for edge in node.edges:
+            if edge.guard is not None and edge.guard.key:
+                tested.setdefault(edge.guard.key, set()).add(index)
+    tracked = {key for key, places in tested.items() if len(places) > 1}
+    for node in flow.nodes:
+        if isinstance(node.action, Assign):
+            action = node.action
+            is_known = action.truth is not None or action.call is not None or (action.copy_of or "").startswith("@")
+            if action.target.startswith("@") or (action.target in tested and is_known):
+                tracked.add(action.target)
+    openers = (i for i, p in enumerate(primitives) if p is not None and p.effect is Effect.OPEN)
+    return frozenset(tracked | {f"@call{i}" for i in openers})
+
+
+def _order(state: AccessState) -> tuple[int, str, list[tuple[str, bool]]]:
+    opened = state.open
+    return (opened.node if opened else -2, opened.name if opened else "", sorted(state.facts))
