@@ -25,35 +25,55 @@ class CalleeForm(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeName:
-    """A name that is safe although its form is not, with the reason and the source of the fact. `follow`: its arguments or
-    body still count."""
+    """A name that is safe although its form is not, with the reason and the source of the fact.
+
+    `follow`: its body still counts (its arguments always do). `constant_size_arg`: it is safe only where this
+    argument is a compile-time constant, because the compiler then expands it in place.
+    """
 
     name: str
     reason: str
     source: str = ""
+    follow: bool = False
+    constant_size_arg: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The rule of one architecture. `safe_forms` are the callee forms that are safe; `safe` the names that are safe all the
-    same; `sleeping` the names that may sleep or schedule (never safe). `arches` are the directories below arch/ it serves."""
+    """The rule of one architecture.
+
+    `safe_forms` are the callee forms that are safe, `safe` the names that are safe all the same. `hint_forms` are
+    safe forms that deserve a hint on demand (a plain `inline`, which a compiler may outline). `arches` are the
+    directories below arch/ it serves (`*`: every one that no other policy names); with `generic`, generic code must
+    satisfy it as well.
+    """
 
     name: str
     arches: tuple[str, ...]
     safe_forms: frozenset[CalleeForm]
     safe: tuple[SafeName, ...]
     source: str
+    hint_forms: frozenset[CalleeForm] = frozenset()
+    generic: bool = False
+
+    @property
+    def safe_names(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.safe)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """The language of kernel C, from rules/syntax/*.toml.
 
-    `annotations`: words that are blanked before parsing (`__user`, `__init`). `notrace`, `noinstr`, `inline`,
-    `always_inline`: annotation words with that meaning. `definers`: macros that head a function definition
-    (`SYSCALL_DEFINE3`) -> number of leading arguments that are not (type, name) pairs. `builtins`: compiler builtins and
-    what is always expanded in place. `attributes_with_arguments`: `__printf(1, 2)`-like words, blanked with their parentheses.
-    `loops`: macros that head a loop (`for_each_…`, also as a pattern).
+    `annotations` are words that are blanked before parsing (`__user`, `__init`), `attributes_with_arguments` words
+    that are blanked with their parentheses (`__printf(1, 2)`). `notrace`, `noinstr`, `inline` and `always_inline` are
+    annotation words with that meaning. `definers` are macros that head a function definition (`SYSCALL_DEFINE3`) with
+    the number of leading arguments that are not (type, name) pairs; `assembler_definers` head a symbol in a .S file.
+    `builtins` are expanded by the compiler. `safe_macros` make no call of their own, but their arguments run.
+    `unevaluated` look like calls but only look at the type or constness of their arguments (`BUILD_BUG_ON`).
+    `loop_patterns` are regular expressions, for the whole name, of macros that head a loop (`for_each_…`). `sleeping`
+    may sleep or schedule. `condition_wrappers` give back their first argument's truth (`unlikely`). `noreturn` are
+    calls that do not come back (`panic`).
     """
 
     annotations: frozenset[str]
@@ -69,3 +89,5 @@ class Words:
     sleeping: frozenset[str]
     assembler_definers: frozenset[str]
     condition_wrappers: frozenset[str]
+    unevaluated: frozenset[str] = frozenset()
+    noreturn: frozenset[str] = frozenset()

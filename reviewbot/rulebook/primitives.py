@@ -1,4 +1,5 @@
-"""User-access primitives as data: what each one opens, closes, reads or writes, on which architecture and kernel version."""
+"""User-access primitives as data: what each one opens, closes, reads or writes, by architecture and kernel
+version."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ class Effect(Enum):
     SAVE = "save"  # closes and gives back the former state (user_access_save)
     RESTORE = "restore"  # takes that state back
     SCOPED = "scoped"  # opens for the statement that follows and closes on leaving it
-    NEUTRAL = "neutral"  # touches user memory without any switch (nofault copies, access_ok)
+    NEUTRAL = (
+        "neutral"  # no switch and no user access of its own (access_ok, copies between kernel addresses); not followed
+    )
 
 
 class Direction(Enum):
@@ -27,6 +30,14 @@ class Direction(Enum):
         return self is Direction.READ_WRITE or self is other
 
 
+class Guard(Enum):
+    """Which accesses an architecture really guards."""
+
+    BOTH = "both"
+    WRITE = "write"
+    NONE = "none"
+
+
 class Result(Enum):
     """What an opener gives back."""
 
@@ -34,6 +45,7 @@ class Result(Enum):
     NOTHING = "nothing"  # always open afterwards
     POINTER = "pointer"  # a masked pointer, always open afterwards
     ERROR = "error"  # accesses: 0 when done, not 0 when not
+    STATE = "state"  # the former state of user access, to be given back to the closer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -47,12 +59,14 @@ class KernelVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Primitive:
-    """One function or macro. Argument indexes count from 0, negative ones from the end; None means there is no such argument.
+    """One function or macro. Argument indexes count from 0, negative ones from the end; None: there is no such
+    argument.
 
-    `closed_by` are the closers that match an opener, best first. `small_copy`: a constant small size is worth a finding;
-    `scalar_form` is what to use instead, `scalar_form_in_block` inside a block. `may_sleep`: may fault and sleep.
-    `switches`: how many switches it really makes on this architecture (0 where the guard does not exist).
-    `since` is the first version that has it, `until` the first that has it no more.
+    `closed_by` are the closers that match an opener, best first. `small_copy`: a constant small size is worth a
+    finding; `scalar_form` is what to use instead, `scalar_form_in_block` inside a block. `may_sleep`: may fault and
+    sleep. `switches`: how many switches it really makes on this architecture (0 where the guard does not exist).
+    `direction_arg` is the argument that names the direction (`KUAP_READ`) of a low-level form; `direction` is the
+    widest then. `since` is the first version that has it, `until` the first that has it no more.
     """
 
     name: str
@@ -64,6 +78,7 @@ class Primitive:
     value_arg: int | None = None
     size_arg: int | None = None
     label_arg: int | None = None
+    direction_arg: int | None = None
     closed_by: tuple[str, ...] = ()
     small_copy: bool = False
     scalar_form: str | None = None
@@ -73,3 +88,22 @@ class Primitive:
     since: KernelVersion | None = None
     until: KernelVersion | None = None
     source: str = ""
+
+    def is_in(self, version: KernelVersion) -> bool:
+        """Whether this entry describes kernel `version`."""
+        return (self.since is None or self.since <= version) and (self.until is None or version < self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """How one architecture (or the generic code, named `generic`) guards user memory.
+
+    `directories` are the names below arch/ it stands for. `distinct_directions`: read and write access are opened
+    apart, so a block opened for reading refuses a write. `guards` says which accesses a switch exists for at all.
+    """
+
+    name: str
+    directories: tuple[str, ...]
+    distinct_directions: bool
+    guards: Guard
+    source: str

@@ -1,0 +1,112 @@
+"""The Rulebook: everything in rules/, checked as a whole, with the questions that the later stages ask of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from reviewbot.errors import RulebookError
+from reviewbot.rulebook.policy import Policy, Words
+from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
+from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
+from reviewbot.rulebook.primitives import Architecture, Direction, KernelVersion, Primitive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rulebook:
+    """All data of rules/. `version` is a hash over every byte of it, for caches."""
+
+    directory: Path
+    version: str
+    architectures: Mapping[str, ArchPrimitives]
+    policies: tuple[Policy, ...]
+    words: Words
+    primitive_names: frozenset[str]
+
+    def primitive(self, name: str, arch: str | None, version: KernelVersion | None = None) -> Primitive | None:
+        """What `name` is for code of `arch` (a directory below arch/; None: generic code) in kernel `version`, or
+        None.
+
+        Without a version, and for a version that no entry describes, the newest entry counts.
+        """
+        entries = self._primitives_of(arch).entries.get(name, ())
+        fitting = (entry for entry in entries if version is None or entry.is_in(version))
+        return next(fitting, entries[0] if entries else None)
+
+    def architecture(self, arch: str | None) -> Architecture:
+        """How `arch` (a directory below arch/; None: generic code) guards user memory; an unknown one counts as
+        generic."""
+        return self._primitives_of(arch).architecture
+
+    def direction_of(self, word: str, arch: str | None) -> Direction | None:
+        """The direction that `word` (`KUAP_READ`) means in a primitive's direction_arg, or None."""
+        return self._primitives_of(arch).direction_words.get(word)
+
+    def policies_for(self, path: str) -> tuple[Policy, ...]:
+        """The policies that code in `path` must satisfy: its architecture's, or all that generic code must
+        satisfy."""
+        arch = arch_of(path)
+        if arch is None:
+            return tuple(policy for policy in self.policies if policy.generic)
+        own = tuple(policy for policy in self.policies if arch in policy.arches)
+        return own or tuple(policy for policy in self.policies if ANY_ARCH in policy.arches)
+
+    def _primitives_of(self, arch: str | None) -> ArchPrimitives:
+        if arch is None:
+            return self.architectures[GENERIC]
+        named = (found for found in self.architectures.values() if arch in found.architecture.directories)
+        return next(named, self.architectures[GENERIC])
+
+
+def arch_of(path: str) -> str | None:
+    """The directory below arch/ that `path` is in, or None for generic code."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == "arch" else None
+
+
+@cache
+def load_rulebook(directory: Path | None = None) -> Rulebook:
+    """Reads and checks `directory`, by default the rules that come with reviewbot. Raises RulebookError."""
+    root = directory or _shipped_rules()
+    if not root.is_dir():
+        raise RulebookError(f"{root}: there is no such directory of rules.")
+    architectures = load_primitives(root)
+    _check_references(architectures)
+    return Rulebook(
+        directory=root,
+        version=_hash(root),
+        architectures=architectures,
+        policies=load_policies(root),
+        words=load_words(root),
+        primitive_names=frozenset(name for arch in architectures.values() for name in arch.entries),
+    )
+
+
+def _shipped_rules() -> Path:
+    """rules/ beside the package in a checkout, reviewbot/shipped_rules in an installed wheel."""
+    package = Path(__file__).resolve().parent.parent
+    shipped = package / "shipped_rules"
+    return shipped if shipped.is_dir() else package.parent / "rules"
+
+
+def _hash(root: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.toml")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _check_references(architectures: Mapping[str, ArchPrimitives]) -> None:
+    """Every primitive that another one names must be there, on the same architecture."""
+    for arch, primitives in architectures.items():
+        for entries in primitives.entries.values():
+            for entry in entries:
+                named = (*entry.closed_by, entry.scalar_form, entry.scalar_form_in_block)
+                for name in named:
+                    if name is not None and name not in primitives.entries:
+                        raise RulebookError(
+                            f"primitives/{arch}.toml: {entry.name}: refers to {name!r}, which is no primitive."
+                        )
