@@ -45,9 +45,12 @@ def _load_file(path: Path, root: Path, inherited: Mapping[str, tuple[Primitive, 
     words = table.table("directions") if table.has("directions") else None
     direction_words = {word: words.choice(word, Direction) for word in words.key_names()} if words else {}
     switches = _read_switches(table)
-    entries = {name: tuple(_inherit(p, architecture.name, switches) for p in kept) for name, kept in
-    inherited.items()} entries |= _read_entries(table, architecture.name) table.finish() return
-    ArchPrimitives(architecture=architecture, entries=entries, direction_words=direction_words)
+    entries = {
+        n: tuple(_inherit(entry, architecture.name, switches) for entry in kept) for n, kept in inherited.items()
+    }
+    entries |= _read_entries(table, architecture.name)
+    table.finish()
+    return ArchPrimitives(architecture=architecture, entries=entries, direction_words=direction_words)
 
 
 def _read_architecture(table: Table) -> Architecture:
