@@ -1,1 +1,20 @@
-"""A Review comes in; text in one format goes out (FORMATS: name -> module)."""
+"""Review in, text out: one module per format, each a pure `render(review, view)` that touches no file."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from reviewbot.report import b4, github, html, json, mail, patchwork, rdjson, sarif, terminal, text
+
+FORMATS: dict[str, ModuleType] = {
+    "terminal": terminal,
+    "text": text,
+    "json": json,
+    "sarif": sarif,
+    "rdjson": rdjson,
+    "github": github,
+    "b4": b4,
+    "html": html,
+    "mail": mail,
+    "patchwork": patchwork,
+}

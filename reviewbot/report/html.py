@@ -1,0 +1,122 @@
+"""One self-contained page: no network, no script, light and dark, printable; input shows as text only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewbot import __version__
+from reviewbot.findings.finding import Cycles, Finding, Link, Status
+from reviewbot.findings.review import Outcome, PatchResult, Review, SwitchBudget
+from reviewbot.report import phrases
+from reviewbot.report.escape import expand, visible
+from reviewbot.report.excerpt import excerpt_of, is_offending
+from reviewbot.report.templating import template
+from reviewbot.report.view import View
+
+_BAR_WIDTH = 240  # units of the interval picture's viewBox
+
+
+def render(review: Review, view: View) -> str:
+    """The whole review as HTML 5."""
+    widest = max((each.cost.cycles.high for each in review.findings), default=0.0)
+    return template("report.html").render(
+        title=visible(review.subject) or "reviewbot report",
+        version=__version__,
+        verdict=visible(phrases.verdict(review)),
+        is_complete=phrases.is_complete(review),
+        is_clean=not phrases.open_findings(review.findings),
+        base=visible(f"{review.base.rev[:12]} {review.base.how}".strip()),
+        cpus=", ".join(review.cpu),
+        patches=[_patch(patch, review) for patch in review.patches],
+        findings=[_finding(at, each, review, widest) for at, each in enumerate(review.findings, start=1)],
+        switches=[_budget(budget) for budget in review.switches],
+        gaps=[{"place": visible(phrases.gap_place(gap, review)), "reason": visible(gap.reason)} for gap in review.gaps],
+        held_back=[
+            {"place": visible(phrases.place(each.finding)), "rule": each.finding.rule, "reason": visible(each.reason)}
+            for each in review.held_back
+        ],
+        notes=[visible(note) for note in review.notes],
+    )
+
+
+def _patch(patch: PatchResult, review: Review) -> dict[str, Any]:
+    numbers = [at for at, each in enumerate(review.findings, start=1) if each.patch == patch.index]
+    found = phrases.open_findings(phrases.patch_findings(review, patch))
+    return {
+        "number": phrases.number_of(patch.index, review),
+        "subject": visible(patch.subject),
+        "outcome": phrases.OUTCOMES[patch.outcome],
+        "reason": visible(patch.reason),
+        "state": "found" if found else ("ok" if patch.outcome in phrases.COMPLETE else "missed"),
+        "is_quiet": patch.outcome is Outcome.NOTHING_TO_REVIEW,
+        "findings": numbers,
+    }
+
+
+def _finding(at: int, finding: Finding, review: Review, widest: float) -> dict[str, Any]:
+    cost = finding.cost
+    is_fixed = finding.status is Status.FIXED
+    return {
+        "number": at,
+        "level": "fixed" if is_fixed else finding.severity.value,
+        "rule": finding.rule,
+        "place": visible(phrases.place(finding)),
+        "function": visible(finding.place.function),
+        "history": phrases.history(finding, review),
+        "message": visible(finding.message, keep="\n\t"),
+        "suggestion": "" if is_fixed else visible(finding.suggestion, keep="\n\t"),
+        "conditions": visible(phrases.conditions(finding)),
+        "chain": [_step(link) for link in finding.observation.chain],
+        "excerpt": _excerpt(finding, review),
+        "cost": phrases.cost(cost),
+        "basis": visible(cost.basis),
+        "note": visible(cost.note),
+        "facts": ", ".join(cost.facts),
+        "bar": _bar(cost.cycles, widest),
+        "confidence": finding.confidence.value,
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _step(link: Link) -> dict[str, str]:
+    what = link.what if not link.name or link.name in link.what else f"{link.what} {link.name}"
+    place = f"{link.place.path}:{link.place.line}"
+    return {"what": visible(what), "place": visible(place), "function": visible(link.place.function)}
+
+
+def _excerpt(finding: Finding, review: Review) -> list[dict[str, Any]]:
+    excerpt = excerpt_of(review, finding)
+    if excerpt is None:
+        return []
+    return [
+        {
+            "number": number,
+            "mark": mark,
+            "kind": {"+": "added", "-": "removed"}.get(mark, "same"),
+            "text": expand(text),
+            "is_own": is_offending(finding, number, mark),
+        }
+        for number, mark, text in excerpt.lines
+    ]
+
+
+def _bar(cycles: Cycles, widest: float) -> dict[str, float] | None:
+    """Where the interval and its typical value lie on a line from 0 to the widest cost of the report."""
+    if widest <= 0:
+        return None
+    scale = _BAR_WIDTH / widest
+    left = round(cycles.low * scale, 1)
+    width = max(round((cycles.high - cycles.low) * scale, 1), 2.0)
+    return {"left": left, "width": width, "typ": round(cycles.typ * scale, 1), "whole": _BAR_WIDTH}
+
+
+def _budget(budget: SwitchBudget) -> dict[str, str]:
+    saved = "" if budget.saved is None else f"{phrases.interval(budget.saved.cycles)} on {budget.saved.cpu}"
+    return {
+        "function": visible(budget.function),
+        "path": visible(budget.path),
+        "arch": budget.arch,
+        "before": visible(phrases.pairs(budget.before)),
+        "after": visible(phrases.pairs(budget.after)),
+        "saved": saved,
+    }

@@ -1,0 +1,173 @@
+"""The sentences that all formats share: verdict, cost, place, what was not reviewed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from reviewbot.findings.finding import Cost, Cycles, Finding, Gap, HeldBack, Severity, Status
+from reviewbot.findings.review import Count, Outcome, PatchResult, Review
+
+OUTCOMES = {
+    Outcome.REVIEWED: "reviewed",
+    Outcome.PARTIAL: "reviewed in part",
+    Outcome.NOT_APPLIED: "did not apply",
+    Outcome.NOTHING_TO_REVIEW: "no user access touched",
+    Outcome.NOT_KERNEL: "not a kernel patch",
+    Outcome.MISSING: "missing",
+    Outcome.UNREADABLE: "could not be read",
+}
+COMPLETE = frozenset({Outcome.REVIEWED, Outcome.NOTHING_TO_REVIEW})
+
+
+def is_complete(review: Review) -> bool:
+    """Whether everything that was handed in was reviewed in full."""
+    return not review.gaps and all(patch.outcome in COMPLETE for patch in review.patches)
+
+
+def is_open(finding: Finding) -> bool:
+    """Whether it still stands after the last patch."""
+    return finding.status is not Status.FIXED and finding.fixed_by is None
+
+
+def open_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings that still stand after the last patch."""
+    return [finding for finding in findings if is_open(finding)]
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 finding`, `2 findings`, `3 switches`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun}es" if noun.endswith(("s", "ch", "x")) else f"{count} {noun}s"
+
+
+def number_of(patch: int | None, review: Review) -> str:
+    """`3/8` for the patch with index 3."""
+    total = review.series.total if review.series else len(review.patches)
+    return f"{patch}/{max(total, len(review.patches))}"
+
+
+def place(finding: Finding) -> str:
+    """`fs/readdir.c:12:4`."""
+    return f"{finding.place.path}:{finding.place.line}:{finding.place.column}"
+
+
+def history(finding: Finding, review: Review) -> str:
+    """Which patch brought it, and which one mends it."""
+    if finding.status is Status.FIXED:
+        return f"fixed by patch {number_of(finding.patch, review)}" if finding.patch else "fixed by the series"
+    if finding.status is Status.EXISTING:
+        words = "was there before" if review.patches else "in the tree"
+    else:
+        words = f"new in patch {number_of(finding.patch, review)}" if finding.patch else "new"
+    return f"{words}, fixed by {number_of(finding.fixed_by, review)}" if finding.fixed_by else words
+
+
+def conditions(finding: Finding) -> str:
+    """Where the finding holds: architectures and #if condition, or ""."""
+    parts = []
+    if finding.observation.arch:
+        parts.append("on " + ", ".join(finding.observation.arch))
+    if finding.observation.condition:
+        parts.append(f"with {finding.observation.condition}")
+    return " ".join(parts)
+
+
+def figure(value: float) -> str:
+    """A number as people write it: no false digits, thousands apart."""
+    if value < 10 and value != round(value):
+        return f"{value:.1f}"
+    return f"{value:,.0f}"
+
+
+def interval(cycles: Cycles, unit: str = "cycles") -> str:
+    """`260 cycles (208 to 300)`."""
+    if cycles.low == cycles.high:
+        return f"{figure(cycles.typ)} {unit}"
+    return f"{figure(cycles.typ)} {unit} ({figure(cycles.low)} to {figure(cycles.high)})"
+
+
+def cost(value: Cost) -> str:
+    """`260 cycles (208 to 300) per execution on power9, 68 ns; medium confidence`."""
+    words = f"{interval(value.cycles)} per {value.per.value} on {value.cpu}"
+    if value.ns is not None:
+        words += f", {interval(value.ns, 'ns')}"
+    return f"{words}; {value.confidence.value} confidence"
+
+
+def pairs(count: Count | None) -> str:
+    """`3`, `2 to 5`, `1 + 3·n`, or `-` where the function does not exist."""
+    if count is None:
+        return "-"
+    low, _, high = count.pairs
+    fixed = str(low) if low == high else f"{low} to {high}"
+    if not count.per_iteration:
+        return fixed
+    return count.per_iteration if fixed == "0" else f"{fixed} + {count.per_iteration}"
+
+
+def gap_place(gap: Gap, review: Review) -> str:
+    """`patch 2/8, fs/readdir.c:12 in filldir()`, with what is known of it."""
+    where = f"{gap.path}:{gap.line}" if gap.path and gap.line else gap.path
+    inside = f"{gap.function}()" if gap.function else ""
+    patch = f"patch {number_of(gap.patch, review)}" if gap.patch and len(review.patches) > 1 else ""
+    return ", ".join(part for part in (patch, " in ".join(part for part in (where, inside) if part)) if part)
+
+
+def held_back(entries: Iterable[HeldBack]) -> list[str]:
+    """`3 held back: lines the series does not touch`, most frequent first."""
+    counts = Counter(entry.reason for entry in entries)
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return [f"{count} held back: {reason}" for reason, count in ordered]
+
+
+def not_reviewed(review: Review) -> list[str]:
+    """One phrase for each kind of thing that was not reviewed in full."""
+    phrases = []
+    for outcome in Outcome:
+        indexes = [number_of(patch.index, review) for patch in review.patches if patch.outcome is outcome]
+        if indexes and outcome not in COMPLETE:
+            phrases.append(f"{'patch' if len(indexes) == 1 else 'patches'} {', '.join(indexes)} {OUTCOMES[outcome]}")
+    if review.gaps:
+        phrases.append(plural(len(review.gaps), "gap"))
+    return phrases
+
+
+def patch_findings(review: Review, patch: PatchResult) -> list[Finding]:
+    """The findings that belong to one patch."""
+    return [finding for finding in review.findings if finding.patch == patch.index]
+
+
+def verdict(review: Review) -> str:
+    """The last line of a report. It never sounds clean when something was not reviewed."""
+    missed = not_reviewed(review)
+    words = _found(review)
+    if missed:
+        return f"{words} Not reviewed in full: {'; '.join(missed)}."
+    return words
+
+
+def _found(review: Review) -> str:
+    still_open = open_findings(review.findings)
+    later = sum(1 for each in review.findings if each.fixed_by is not None and each.status is not Status.FIXED)
+    fixed = sum(1 for each in review.findings if each.status is Status.FIXED)
+    if still_open:
+        words = f"{plural(len(still_open), 'finding')} ({_by_severity(still_open)})"
+    elif review.held_back:
+        total = len(review.held_back) + len(review.findings)
+        words = f"0 of {plural(total, 'finding')} {'in changed lines' if review.patches else 'reported'}"
+    elif review.patches and all(patch.outcome is Outcome.NOTHING_TO_REVIEW for patch in review.patches):
+        words = "Nothing to review: no user access is touched"
+    elif not_reviewed(review):
+        words = "No finding in what was reviewed"
+    else:
+        words = "Reviewed in full, no finding"
+    extra = [f"{later} more fixed later in the series"] if later else []
+    extra += [f"the series fixes {fixed}"] if fixed else []
+    return "; ".join([words, *extra]) + "."
+
+
+def _by_severity(findings: Iterable[Finding]) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(plural(counts[severity], severity.value) for severity in Severity if counts[severity])

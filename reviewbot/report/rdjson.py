@@ -1,0 +1,68 @@
+"""reviewdog's diagnostic format: lines and columns 1-based, the column in UTF-8 bytes (reviewdog, proto/rdf)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reviewbot.findings.finding import Finding, Gap, Link, Severity
+from reviewbot.findings.review import Review
+from reviewbot.report import phrases
+from reviewbot.report.escape import visible
+from reviewbot.report.excerpt import byte_column
+from reviewbot.report.view import View
+
+_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
+
+
+def render(review: Review, view: View) -> str:
+    """One DiagnosticResult. Gaps and lost patches are diagnostics too, so that nobody takes them for clean."""
+    diagnostics = [_finding(finding, review) for finding in review.findings]
+    diagnostics += [_gap(gap) for gap in review.gaps]
+    diagnostics += [
+        _remark(
+            f"Patch {phrases.number_of(patch.index, review)} {phrases.OUTCOMES[patch.outcome]}: {patch.reason}",
+            "not_reviewed",
+        )
+        for patch in review.patches
+        if patch.outcome not in phrases.COMPLETE
+    ]
+    result = {"source": {"name": "reviewbot"}, "severity": "WARNING", "diagnostics": diagnostics}
+    return json.dumps(result, indent=2) + "\n"
+
+
+def _finding(finding: Finding, review: Review) -> dict[str, Any]:
+    rows = (finding.message, finding.suggestion, f"Cost: {phrases.cost(finding.cost)}.")
+    message = f"{' '.join(row for row in rows if row)} ({phrases.history(finding, review)})"
+    severity = _SEVERITIES[finding.severity] if phrases.is_open(finding) else "INFO"
+    diagnostic: dict[str, Any] = {
+        "message": visible(message),
+        "location": _location(finding.place.path, finding.place.line, byte_column(review, finding)),
+        "severity": severity,
+        "code": {"value": finding.rule},
+    }
+    if finding.observation.chain:
+        diagnostic["related_locations"] = [_related(link) for link in finding.observation.chain]
+    return diagnostic
+
+
+def _related(link: Link) -> dict[str, Any]:
+    message = visible(f"{link.what} {link.name}".strip())
+    return {"message": message, "location": _location(link.place.path, link.place.line, None)}
+
+
+def _location(path: str, line: int, column: int | None) -> dict[str, Any]:
+    start = {"line": line} if column is None else {"line": line, "column": column}
+    return {"path": visible(path), "range": {"start": start}}
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    inside = f" ({gap.function}())" if gap.function else ""
+    diagnostic = _remark(f"Not reviewed{inside}: {gap.reason}", "not_reviewed")
+    if gap.path:
+        diagnostic["location"] = _location(gap.path, max(gap.line, 1), None)
+    return diagnostic
+
+
+def _remark(message: str, code: str) -> dict[str, Any]:
+    return {"location": {"path": ""}, "message": visible(message), "severity": "WARNING", "code": {"value": code}}
