@@ -8,7 +8,7 @@ from reviewbot import __version__
 from reviewbot.findings.finding import Cycles, Finding, Link, Status
 from reviewbot.findings.review import Outcome, PatchResult, Review, SwitchBudget
 from reviewbot.report import phrases
-from reviewbot.report.escape import expand, visible
+from reviewbot.report.escape import visible
 from reviewbot.report.excerpt import excerpt_of, is_offending
 from reviewbot.report.templating import template
 from reviewbot.report.view import View
@@ -93,7 +93,7 @@ def _excerpt(finding: Finding, review: Review) -> list[dict[str, Any]]:
             "number": number,
             "mark": mark,
             "kind": {"+": "added", "-": "removed"}.get(mark, "same"),
-            "text": expand(text),
+            "text": visible(text),
             "is_own": is_offending(finding, number, mark),
         }
         for number, mark, text in excerpt.lines
