@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class SourceTree(Protocol):
-    """A tree of files at one moment. Paths are relative, with `/`, and never leave the tree (links are not followed)."""
+    """A tree of files at one moment. Paths are relative, with `/`, and never leave the tree; links are not followed."""
 
     @property
     def label(self) -> str:
@@ -18,7 +18,7 @@ class SourceTree(Protocol):
         """False for a tree rebuilt from hunks alone: a missing file or line then means unknown, not absent."""
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a regular file, or None if there is none (or it is larger than the limit, a link or a submodule)."""
+        """The bytes of a regular file, or None if there is none, or it is too large, a link or a submodule."""
 
     def blob_id(self, path: str) -> str | None:
         """git's blob id of `read(path)`, or None."""
@@ -26,8 +26,10 @@ class SourceTree(Protocol):
     def paths(self) -> Sequence[str]:
         """Every path in the tree, sorted."""
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = (".c", ".h", ".S")) -> Mapping[str, tuple[str, ...]]:
-        """word -> sorted paths (with one of the suffixes) that hold it as a whole word; all words in one pass over the tree."""
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = (".c", ".h", ".S")
+    ) -> Mapping[str, tuple[str, ...]]:
+        """word -> sorted paths (with one of the suffixes) that hold it as a whole word; all words in one pass."""
 
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
-        """None: all lines are known. Else the known 1-based inclusive ranges (a tree rebuilt from hunks; the rest reads as blank lines)."""
+        """None: all lines are known. Else the known 1-based inclusive ranges, in a tree from hunks."""

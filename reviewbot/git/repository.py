@@ -1,0 +1,244 @@
+"""A repository, and the questions that reviewbot asks of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from reviewbot.errors import GitError
+from reviewbot.git.objects import (
+    MAX_BLOB_BYTES,
+    Commit,
+    ObjectReader,
+    TreeEntry,
+    is_plausible,
+    parse_commit,
+    parse_entries,
+    parse_tree,
+)
+from reviewbot.git.process import Git, decode
+
+_DIFF: tuple[str, ...] = (
+    "--full-index",
+    "-M",
+    "-l1000",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "-U3",
+)
+_DIFF += ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none", "--submodule=short")
+_GREP: tuple[str, ...] = ("grep", "-o", "-a", "-z", "--full-name", "--no-color", "--no-line-number", "--no-column")
+_GREP += ("--no-recurse-submodules",)
+_EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
+_EMPTY_TREES[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+
+
+class Repository:
+    """A repository: `root` is the top of its work tree, None for a bare one. Use `Repository.open`."""
+
+    def __init__(self, git: Git, root: Path | None, git_directory: Path) -> None:
+        self._git = git
+        self._objects = ObjectReader(git)
+        self._trees: dict[str, Mapping[str, TreeEntry]] = {}
+        self.root = root
+        self.git_directory = git_directory
+
+    @classmethod
+    def open(cls, directory: Path, *, in_hook: bool = False) -> Repository:
+        """Open the repository that `directory` lies in: a (linked) work tree, a folder of one, or a bare repository.
+
+        `in_hook`: believe the GIT_* variables that git sets for its hooks. Raises GitError with what to do about it.
+        """
+        if not directory.is_dir():
+            raise GitError(f"{directory} is not a directory")
+        git = Git(directory.resolve(), in_hook=in_hook)
+        inside, git_directory, *up = os.fsdecode(_discover(git)).split("\n")
+        root = None
+        if inside == "true":
+            # A core.worktree that points elsewhere does not get here: then the directory is not inside.
+            root = git.directory = (git.directory / up[0]).resolve()
+        git.disarm_filters()
+        return cls(git, root, Path(git_directory))
+
+    def __str__(self) -> str:
+        return str(self.root or self.git_directory)
+
+    def close(self) -> None:
+        """End the git process that serves objects; the next read starts another."""
+        self._objects.close()
+
+    # Objects
+
+    def resolve(self, rev: str) -> str:
+        """The full id of the commit that `rev` names. Raises GitError that names the rev."""
+        if found := self._objects.read(f"{rev}^{{commit}}") if is_plausible(rev) else None:
+            return found[0]
+        raise GitError(f"{rev!r} names no commit in {self}")
+
+    def has_commit(self, rev: str) -> bool:
+        return is_plausible(rev) and self._objects.read(f"{rev}^{{commit}}") is not None
+
+    def blob(self, object_id: str, limit_bytes: int = MAX_BLOB_BYTES) -> bytes | None:
+        """The bytes of a blob, by full or abbreviated id; None if it is not there, no blob or larger than the limit."""
+        found = self._objects.read(object_id, limit_bytes)
+        return found[2] if found and found[1] == "blob" else None
+
+    def commit(self, rev: str) -> Commit:
+        """The commit that `rev` names, parsed. Raises GitError that names the rev."""
+        found = self._objects.read(f"{rev}^{{commit}}") if is_plausible(rev) else None
+        if found is None or found[2] is None:
+            raise GitError(f"{rev!r} names no commit in {self}")
+        return parse_commit(found[0], found[2])
+
+    def entry(self, tree_id: str, path: str) -> TreeEntry | None:
+        """The entry at `path` in the tree (or commit) `tree_id`, or None; reads only the directories on the way."""
+        entry = TreeEntry(mode="40000", object_id=tree_id)
+        for name in path.split("/"):
+            found = self._directory_of(entry.object_id).get(name) if entry.is_directory else None
+            if found is None:
+                return None
+            entry = found
+        return entry
+
+    def _directory_of(self, tree_id: str) -> Mapping[str, TreeEntry]:
+        if tree_id not in self._trees:
+            found = self._objects.read(f"{tree_id}^{{tree}}")
+            if len(self._trees) > 20_000:
+                self._trees.clear()
+            self._trees[tree_id] = dict(parse_tree(found[2], len(found[0]) // 2)) if found and found[2] else {}
+        return self._trees[tree_id]
+
+    def tree(self, rev: str) -> dict[str, TreeEntry]:
+        """path -> entry of everything (but directories) in a resolved commit or tree, in git's order."""
+        return dict(parse_entries(self._git.run("ls-tree", "-r", "-z", "--full-tree", rev)))
+
+    @cached_property
+    def empty_tree(self) -> str:
+        """The id of the tree that holds nothing, in the repository's hash."""
+        name = decode(self._git.run("rev-parse", "--show-object-format")).strip()
+        return _EMPTY_TREES[64 if name == "sha256" else 40]
+
+    # The index and the work tree
+
+    def index(self) -> dict[str, TreeEntry]:
+        """path -> entry of everything staged; a path in conflict is given by its first stage."""
+        entries: dict[str, TreeEntry] = {}
+        for path, entry in parse_entries(self._git.run("ls-files", "-s", "-z")):
+            entries.setdefault(path, entry)
+        return entries
+
+    def paths_unlike_index(self) -> frozenset[str]:
+        """Paths whose work tree file may differ from the index: changed, gone, in conflict, or left unwatched."""
+        changed = self._git.run("diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all")
+        names = {decode(name) for name in changed.split(b"\0") if name}
+        for row in self._git.run("ls-files", "-v", "-z").split(b"\0"):
+            if row and row[:1] not in b"H":  # S: not checked out, lower case: assumed unchanged, M: in conflict
+                names.add(decode(row[2:]))
+        return frozenset(names)
+
+    def paths_unlike_commit(self, rev: str) -> frozenset[str]:
+        """Paths that differ between the index and a resolved commit, on either side."""
+        changed = self._git.run(
+            "diff-index", "--cached", "--name-only", "--no-renames", "-z", "--no-ext-diff", rev, "--"
+        )
+        return frozenset(decode(name) for name in changed.split(b"\0") if name)
+
+    def grep(self, words: Collection[str], suffixes: Collection[str], rev: str | None = None) -> dict[str, set[str]]:
+        """word -> paths that hold it as a whole word, in one pass over the tracked files or over a resolved commit."""
+        found: dict[str, set[str]] = {word: set() for word in words}
+        if not found:
+            return found
+        command = [*_GREP, "-f", "-", *([rev] if rev else []), "--", *(f":(top,glob)**/*{end}" for end in suffixes)]
+        try:
+            output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(found)])
+        except GitError:  # built without Perl expressions, or a line that they give up on
+            output = self._grep(
+                "-E", [*command[:1], "-w", *command[1:]], [f"({words})" for words in _alternatives(found)]
+            )
+        prefix = len(rev) + 1 if rev else 0
+        for row in output.split(b"\n"):
+            path, separator, word = row.rpartition(b"\0")
+            if separator:
+                found.setdefault(decode(word), set()).add(decode(path[prefix:]))
+        return found
+
+    def _grep(self, syntax: str, command: Sequence[str], patterns: Sequence[str]) -> bytes:
+        (name, *rest), stdin = command, "\n".join(patterns).encode("utf-8", "surrogateescape")
+        return self._git.run("--no-literal-pathspecs", name, syntax, *rest, stdin=stdin, accept=(0, 1))
+
+    # History and diffs
+
+    def commits(self, tip: str, without: Sequence[str] = (), *, remotes: bool = False) -> tuple[tuple[str, ...], int]:
+        """Ids of the commits reachable from `tip` and not from `without` (nor, with `remotes`, from a remote branch),
+        parents first, and how many merges among them were left out."""
+        known = ["--not", *without, *(["--remotes"] if remotes else [])]
+        rows = decode(
+            self._git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *known, "--")
+        ).splitlines()
+        single = tuple(row.split(" ", 1)[0] for row in rows if row.count(" ") < 2)
+        return single, len(rows) - len(single)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The id of the best common ancestor of two resolved commits, or None."""
+        return decode(self._git.run("merge-base", one, other, accept=(0, 1))).strip() or None
+
+    def recent_commits(self, paths: Sequence[str], limit: int, timeout_s: float = 20.0) -> tuple[str, ...]:
+        """Ids of at most `limit` commits: HEAD, newest tags and branches, then what touched `paths` lately."""
+        refs = self._git.run("for-each-ref", "--sort=-creatordate", f"--count={limit // 2}", "--format=%(objectname)")
+        ids = [commit for name in ("HEAD", *decode(refs).split()) if (commit := self._commit_or_none(name))]
+        with suppress(GitError):  # a long history may take longer than a guess at the base is worth
+            walk = ("rev-list", "--all", f"--max-count={limit // 2}", "--", *paths)
+            ids += decode(self._git.run(*walk, timeout_s=timeout_s)).split()
+        return tuple(dict.fromkeys(ids))[:limit]
+
+    def _commit_or_none(self, rev: str) -> str | None:
+        found = self._objects.read(f"{rev}^{{commit}}")
+        return found[0] if found else None
+
+    def changed_entries(self, before: str, after: str) -> dict[str, TreeEntry | None]:
+        """path -> entry in `after` (None: gone) of everything that differs between two resolved commits or trees."""
+        fields = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, "--").split(b"\0")
+        changed: dict[str, TreeEntry | None] = {}
+        for head, path in zip(fields[0::2], fields[1::2], strict=False):
+            _, mode, _, object_id, _ = decode(head).split(" ")
+            changed[decode(path)] = TreeEntry(mode=mode, object_id=object_id) if mode.strip("0") else None
+        return changed
+
+    def diff_of_commit(self, commit_id: str) -> bytes:
+        """The diff of a resolved commit against its first parent, or against nothing for a root commit."""
+        return self._git.run_bounded("diff-tree", "-r", "-p", "--root", "--no-commit-id", *_DIFF, commit_id, "--")
+
+    def diff_of_trees(self, before: str, after: str) -> bytes:
+        """The diff between two resolved commits or trees."""
+        return self._git.run_bounded("diff-tree", "-r", "-p", *_DIFF, before, after, "--")
+
+    def diff_of_index(self, against: str | None = None) -> bytes:
+        """What is staged, as a diff against a resolved commit (None: against nothing, before the first commit)."""
+        return self._git.run_bounded("diff-index", "--cached", "-p", *_DIFF, against or self.empty_tree, "--")
+
+
+def _discover(git: Git) -> bytes:
+    question = ("rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--show-cdup")
+    try:
+        return git.run(*question)
+    except GitError as error:
+        if "dubious ownership" in str(error) and git.trust_as_the_user_does():
+            return git.run(*question)
+        if "dubious ownership" in str(error):
+            advice = f"git config --global --add safe.directory {git.directory}"
+            raise GitError(f"{git.directory} belongs to another user; if you trust it: {advice}") from None
+        if "not a git repository" in str(error):
+            raise GitError(f"{git.directory} is not in a git repository") from None
+        raise
+
+
+def _alternatives(words: Collection[str]) -> list[str]:
+    """`a|b|c`, cut into pieces: one pattern costs the same for 2 words as for 500, while each -e costs a pass."""
+    ordered = [re.escape(word) for word in sorted(words)]
+    return ["|".join(ordered[at : at + 500]) for at in range(0, len(ordered), 500)]

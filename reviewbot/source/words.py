@@ -1,0 +1,53 @@
+"""Whole words in bytes, and the answers of one tree's searches, each word looked for once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+
+Suffixes = tuple[str, ...]
+Search = Callable[[Collection[str], Suffixes], Mapping[str, Collection[str]]]
+
+
+class WordIndex:
+    """Remembers which paths hold a word; asks `search` only for words that were not asked for before."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._known: dict[Suffixes, dict[str, tuple[str, ...]]] = {}
+
+    def find(self, words: Collection[str], suffixes: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """word -> sorted paths with one of the suffixes; words that no file holds have an empty tuple."""
+        ends = tuple(sorted(suffixes))
+        known = self._known.setdefault(ends, {})
+        if new := {word for word in words if word not in known}:
+            found = self._search(new, ends)
+            known.update({word: tuple(sorted(found.get(word, ()))) for word in new})
+        return {word: known[word] for word in sorted(words)}
+
+
+def words_in(content: bytes, words: Collection[str]) -> set[str]:
+    """Those of `words` that stand in `content` as whole words (letters, digits and `_`), in one pass."""
+    if not words:
+        return set()
+    found = set(_pattern(frozenset(words)).findall(content))
+    return {word.decode("utf-8", "surrogateescape") for word in found}
+
+
+def search_contents(
+    contents: Iterable[tuple[str, bytes]], words: Collection[str], suffixes: Suffixes
+) -> dict[str, set[str]]:
+    """word -> paths, for files that are at hand."""
+    found: dict[str, set[str]] = {word: set() for word in words}
+    for path, content in contents:
+        if path.endswith(suffixes):
+            for word in words_in(content, words):
+                found[word].add(path)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _pattern(words: frozenset[str]) -> re.Pattern[bytes]:
+    alternatives = b"|".join(re.escape(word.encode("utf-8", "surrogateescape")) for word in sorted(words))
+    return re.compile(rb"\b(?:" + alternatives + rb")\b")
