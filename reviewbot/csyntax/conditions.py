@@ -15,10 +15,11 @@ _GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
 
 
 def conditions_at(data: bytes, offset: int) -> tuple[str, ...]:
-    """The conditions that must hold for the byte at `offset` to be compiled, outermost first, the include guard left out.
+    """The conditions that must hold for the byte at `offset` to be compiled, outermost first, the include guard left
+    out.
 
-    One text per level of nesting: `defined(CONFIG_VSX)` for #ifdef, `!defined(X)` for #ifndef, the expression for #if, and in
-    the later branches the refused ones first: `!(A) && B` in an #elif, `!(A) && !(B)` in an #else.
+    One text per level of nesting: `defined(CONFIG_VSX)` for #ifdef, `!defined(X)` for #ifndef, the expression for
+    #if, and in the later branches the refused ones first: `!(A) && B` in an #elif, `!(A) && !(B)` in an #else.
     """
     offsets, conditions = _regions(data)
     return conditions[bisect_right(offsets, offset)]
@@ -75,7 +76,9 @@ def _refuse(condition: str) -> str:
 
 
 def _include_guard(code: bytes) -> int | None:
-    """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but blanks before."""
+    """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but
+    blanks before.
+    """
     first = DIRECTIVE.search(code)
     if first is None or code[: first.start()].strip():
         return None

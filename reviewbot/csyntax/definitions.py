@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.heads import has_type, parenthesis_groups
 from reviewbot.csyntax.lexing import DIRECTIVE, LineIndex, code_of
 from reviewbot.csyntax.outline import Entry, Outline, outline
+from reviewbot.rulebook.policy import NameMaker
 
 _ATTRIBUTE = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?)*"
 _TAG_BEFORE = re.compile(rb"\b(struct|union|enum)" + _ATTRIBUTE + rb"\s*$")
@@ -25,27 +25,13 @@ _STORAGE = frozenset((b"static", b"extern", b"typedef", b"const", b"volatile", b
 _TAGS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definer:
-    """A macro that defines something whose name it makes: `pattern` is a regular expression for the macro's name, `argument`
-    the index of the argument that holds the name, `template` the name that results (`trace_{}`), `is_function` whether a
-    body follows."""
-
-    pattern: str
-    argument: int = 0
-    template: str = "{}"
-    kind: DefinitionKind = DefinitionKind.FUNCTION
-
-
-def find_definitions(
-    data: bytes, name: str, path: str, definers: Sequence[Definer] = ()
-) -> tuple[Definition, ...]:
+def find_definitions(data: bytes, name: str, path: str, makers: Sequence[NameMaker] = ()) -> tuple[Definition, ...]:
     """Every definition and declaration of `name` in the file, in order, in all #if branches.
 
-    Calls, comments, literals, members, parameters and locals do not count. `definers` are the macros that make names.
+    Calls, comments, literals, members, parameters and locals do not count. `makers` are the macros that make names.
     """
     finder = _Finder(data, name, path)
-    made = [found for definer in definers for found in finder.made_by(definer)]
+    made = [found for maker in makers for found in finder.made_by(maker)]
     if not may_define(data, name):
         return tuple(sorted(made, key=lambda found: found.start))
     found = [*finder.macros(), *finder.others(), *made]
@@ -77,7 +63,9 @@ class _Finder:
     def macros(self) -> Iterator[Definition]:
         """Its #defines."""
         code = code_of(self._data)
-        head = re.compile(rb"^[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(%b)\b" % re.escape(self._name.encode()), re.M)
+        head = re.compile(
+            rb"^[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(%b)\b" % re.escape(self._name.encode()), re.M
+        )
         for found in head.finditer(code):
             directive = DIRECTIVE.match(code, found.start())
             if directive is not None:
@@ -95,20 +83,21 @@ class _Finder:
             if found is not None:
                 yield found
 
-    def made_by(self, definer: Definer) -> Iterator[Definition]:
+    def made_by(self, maker: NameMaker) -> Iterator[Definition]:
         """What a macro call makes, such as `trace_x` of TRACE_EVENT(x, …)."""
-        prefix, _, suffix = definer.template.partition("{}")
+        prefix, _, suffix = maker.template.partition("{}")
         if not (self._name.startswith(prefix) and self._name.endswith(suffix)):
             return
         argument = self._name[len(prefix) : len(self._name) - len(suffix)].encode()
         if not argument or argument not in self._data:
             return
         call = re.compile(
-            rb"^[A-Za-z_ \t]*\b%b\s*\((?:[^,()]*,){%d}\s*(%b)\s*[,)]" % (definer.pattern.encode(), definer.argument, re.escape(argument)),
+            rb"^[A-Za-z_ \t]*\b(?:%b)\s*\((?:[^,()]*,){%d}\s*(%b)\s*[,)]"
+            % (maker.pattern.encode(), maker.argument, re.escape(argument)),
             re.MULTILINE,
         )
         for found in call.finditer(outline(self._data).bare):
-            yield self._made(definer.kind, found.start(1), found.start())
+            yield self._made(DefinitionKind.FUNCTION, found.start(1), found.start())
 
     def _made(self, kind: DefinitionKind, at: int, start: int) -> Definition:
         entry = outline(self._data).entry_around(at)
@@ -193,15 +182,15 @@ def _function_kind(entry: Entry) -> DefinitionKind:
 
 def _declares(before: bytes) -> bool:
     """Whether a type stands before the declarator (at once, or before an earlier declarator of the same declaration)."""
-    return before.rstrip()[-1:] not in (b".", b">") and any(
-        word[0] not in _STORAGE for word in _WORD.finditer(before)
-    )
+    return before.rstrip()[-1:] not in (b".", b">") and any(word[0] not in _STORAGE for word in _WORD.finditer(before))
 
 
 def _is_in_initialiser(before: bytes) -> bool:
     equals = before.rfind(b"=")
-    return equals >= 0 and before.count(b"(", 0, equals) == before.count(b")", 0, equals) and (
-        before.rfind(b",") < equals or before.count(b"(", equals) != before.count(b")", equals)
+    return (
+        equals >= 0
+        and before.count(b"(", 0, equals) == before.count(b")", 0, equals)
+        and (before.rfind(b",") < equals or before.count(b"(", equals) != before.count(b")", equals))
     )
 
 

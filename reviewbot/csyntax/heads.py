@@ -20,9 +20,9 @@ _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 def find_head(raw: bytes, code: bytes, bare: bytes) -> int | None:
     """Where the item that ends at the end of these bytes begins, or None if nothing but blanks is left.
 
-    `raw` are the bytes from some earlier boundary up to the `{` or `;`, `code` and `bare` the same without comments, and
-    without directives too. An #if … #endif around alternative heads belongs to the head; a macro call without a semicolon
-    in an earlier paragraph does not.
+    `raw` are the bytes from some earlier boundary up to the `{` or `;`, `code` and `bare` the same without comments,
+    and without directives too. An #if … #endif around alternative heads belongs to the head; a macro call without a
+    semicolon in an earlier paragraph does not.
     """
     last = max(bare.rfind(b";"), bare.rfind(b"}"), bare.rfind(b"{")) + 1
     start = _first_code(bare, last)
@@ -78,7 +78,8 @@ def to_function_name(head: bytes) -> str:
 def _is_not_a_function(head: bytes) -> bool:
     if b"(" not in head or head.rstrip()[-1:] in (b"=", b",", b"(", b"\\"):
         return True
-    return _AGGREGATE.search(head) is not None and not head.rstrip().endswith(b")") or _has_initialiser(head)
+    is_aggregate = _AGGREGATE.search(head) is not None and not head.rstrip().endswith(b")")
+    return is_aggregate or _has_initialiser(head)
 
 
 def _has_initialiser(head: bytes) -> bool:
@@ -113,9 +114,13 @@ def parenthesis_groups(head: bytes) -> list[tuple[bytes, int, int, int]]:
 
 
 def has_type(head: bytes, name_start: int) -> bool:
-    """Whether a type stands right before the name: a word that is neither storage class nor part of an earlier `name(…)`."""
+    """Whether a type stands right before the name: a word that is neither storage class nor part of an earlier
+    `name(…)`.
+    """
     before = head[:name_start]
-    while (group := re.search(rb"(?:\b__\w+|\b__attribute__)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", before)) is not None:
+    while (
+        group := re.search(rb"(?:\b__\w+|\b__attribute__)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", before)
+    ) is not None:
         before = before[: group.start()] + b" " * len(group[0]) + before[group.end() :]
     before = before[before.rfind(b")") + 1 :]
     return any(word[0] not in _STORAGE for word in _WORD.finditer(before))

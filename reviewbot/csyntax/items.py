@@ -1,8 +1,8 @@
 """Top-level items of a C file, found from its bytes alone: which function or macro holds an offset.
 
-Kernel style puts the braces of a function in column 0, so the usual answer needs a look at that one function. Where the
-style does not hold (one-line functions, braces at line ends, `}` in column 0 inside a macro or an initialiser) the whole
-file is outlined by counting braces.
+Kernel style puts the braces of a function in column 0, so the usual answer needs a look at that one function. Where
+the style does not hold (one-line functions, braces at line ends, `}` in column 0 inside a macro or an initialiser)
+the whole file is outlined by counting braces.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _MACRO = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(\w+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A function definition or a macro. `start` and `end` (exclusive) are offsets in the file, `body` is the offset of the
-    `{` (of the first byte after a macro's name); `line` is the 1-based line of `start`; `text` are the exact bytes.
+    """A function definition or a macro. `start` and `end` (exclusive) are offsets in the file, `body` is the offset
+    of the `{` (of the first byte after a macro's name); `line` is the 1-based line of `start`; `text` are the exact
+    bytes.
 
     The name of a function that a macro heads is written `SYSCALL_DEFINE2(name)`, macro and first argument.
     """
@@ -56,7 +57,9 @@ class Item:
 
 
 def function_at(data: bytes, offset: int) -> Item | None:
-    """The function definition around an offset (its head with attributes and alternative heads, and its body), or None."""
+    """The function definition around an offset (its head with attributes and alternative heads, and its body), or
+    None.
+    """
     found = _function_by_columns(data, offset)
     return found if found is not None else _function_by_outline(data, offset)
 
@@ -87,7 +90,9 @@ def macro_at(data: bytes, offset: int) -> Item | None:
 
 
 def _function_by_columns(data: bytes, offset: int) -> Item | None:
-    """The function whose braces stand in column 0 around the offset, when that can be said without reading the whole file."""
+    """The function whose braces stand in column 0 around the offset, when that can be said without reading the whole
+    file.
+    """
     open_ = data.rfind(b"\n{", 0, offset + 2) + 1
     close = data.find(b"\n}", open_) + 1 if open_ else 0
     if not open_ or not close or close < offset:
@@ -133,6 +138,4 @@ def _function_by_outline(data: bytes, offset: int) -> Item | None:
 
 
 def _to_item(data: bytes, kind: DefinitionKind, name: str, start: int, end: int, body: int) -> Item:
-    return Item(
-        kind=kind, name=name, start=start, end=end, body=body, line=line_of(data, start), text=data[start:end]
-    )
+    return Item(kind=kind, name=name, start=start, end=end, body=body, line=line_of(data, start), text=data[start:end])

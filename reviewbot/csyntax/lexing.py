@@ -1,7 +1,8 @@
 """The bytes of a C file with comments, literals or directives blanked out; every offset stays where it was.
 
-Blanking goes by one regular expression per file (about 20 MB/s), which is exact for what C calls a comment, a string, a
-character constant and a continued line. A quote that is never closed on its line (an apostrophe in `#error`) stays as it is.
+Blanking goes by one regular expression per file (about 20 MB/s), which is exact for what C calls a comment, a string,
+a character constant and a continued line. A quote that is never closed on its line (an apostrophe in `#error`) stays
+as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _TOKEN = re.compile(
 )
 DIRECTIVE = re.compile(rb"^[ \t\x0b]*#(?:[^\\\n]|\\\r?\n|\\)*", re.MULTILINE)
 CONDITIONAL = re.compile(
-    rb"^[ \t\x0b]*#[ \t\x0b]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:[^\\\n]|\\\r?\n|\\)*)", re.MULTILINE
+    rb"^[ \t\x0b]*#[ \t\x0b]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:[^\\\n]|\\\r?\n|\\)*)",
+    re.MULTILINE,
 )
 
 _BLANK = bytes(10 if byte == 10 else 32 for byte in range(256))

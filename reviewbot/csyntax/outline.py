@@ -1,4 +1,6 @@
-"""The outline of a whole C file: its top-level items, from braces and semicolons outside comments, literals and directives."""
+"""The outline of a whole C file: its top-level items, from braces and semicolons outside comments, literals and
+directives.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`code` and `bare` are the blanked bytes (see lexing), `groups` the outermost (`{`, `}`) pairs, `entries` the items,
-    `starts` their starts for bisection."""
+    """`code` and `bare` are the blanked bytes (see lexing), `groups` the outermost (`{`, `}`) pairs, `entries` the
+    items, `starts` their starts for bisection.
+    """
 
     code: bytes
     bare: bytes
@@ -80,13 +83,11 @@ def _blank_unless_conditional(match: re.Match[bytes]) -> bytes:
     return match[0] if CONDITIONAL.match(match[0]) else re.sub(rb"[^\n]", b" ", match[0])
 
 
-def _match_braces(
-    braces: bytes, skip: frozenset[int], *, resync: bool
-) -> tuple[tuple[tuple[int, int], ...], bool]:
+def _match_braces(braces: bytes, skip: frozenset[int], *, resync: bool) -> tuple[tuple[tuple[int, int], ...], bool]:
     """The outermost groups, and whether every brace was matched.
 
-    Of the branches of an #if the first one counts (not that of `#if 0`), so that a `{` in each branch is one. With `resync`
-    a brace in column 0 ends whatever is still open: the way kernel files end a function.
+    Of the branches of an #if the first one counts (not that of `#if 0`), so that a `{` in each branch is one. With
+    `resync` a brace in column 0 ends whatever is still open: the way kernel files end a function.
     """
     depth, open_at, is_clean = 0, 0, True
     branches: list[tuple[int, int, int | None, int]] = []  # depth and open_at at the #if, and after its first branch

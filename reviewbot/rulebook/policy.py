@@ -62,6 +62,16 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NameMaker:
+    """A macro that defines a function whose name it makes: `pattern` is a regular expression for the macro's name,
+    `argument` the index of the argument that holds the name, `template` the name that results (`trace_{}`)."""
+
+    pattern: str
+    argument: int
+    template: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """The language of kernel C, from rules/syntax/*.toml.
 
@@ -73,7 +83,7 @@ class Words:
     `unevaluated` look like calls but only look at the type or constness of their arguments (`BUILD_BUG_ON`).
     `loop_patterns` are regular expressions, for the whole name, of macros that head a loop (`for_each_…`). `sleeping`
     may sleep or schedule. `condition_wrappers` give back their first argument's truth (`unlikely`). `noreturn` are
-    calls that do not come back (`panic`).
+    calls that do not come back (`panic`). `makers` are macros that define a function under a name they make.
     """
 
     annotations: frozenset[str]
@@ -91,3 +101,4 @@ class Words:
     condition_wrappers: frozenset[str]
     unevaluated: frozenset[str] = frozenset()
     noreturn: frozenset[str] = frozenset()
+    makers: tuple[NameMaker, ...] = ()

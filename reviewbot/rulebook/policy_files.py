@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName, Words
+from reviewbot.rulebook.policy import CalleeForm, NameMaker, Policy, SafeName, Words
 from reviewbot.rulebook.reading import Table, read_table
 
 ANY_ARCH = "*"
@@ -76,6 +77,7 @@ def load_words(root: Path) -> Words:
     """The words of all `root`/syntax/*.toml together. Raises RulebookError."""
     lists: dict[str, dict[str, str]] = {key: {} for key in (*_WORD_LISTS, "loop_patterns")}
     definers: dict[str, int] = {}
+    makers: list[NameMaker] = []
     for path in sorted((root / "syntax").glob("*.toml")):
         if path.name in _OTHER_SYNTAX:
             continue
@@ -87,9 +89,30 @@ def load_words(root: Path) -> Words:
                     table.refuse(key, f"{word!r} already stands in {known[word]}")
                 known[word] = path.name
         _read_definers(table, definers)
+        makers += _read_makers(table)
         table.finish()
     words = {key: frozenset(lists[key]) for key in _WORD_LISTS}
-    return Words(loop_patterns=tuple(lists["loop_patterns"]), definers=tuple(sorted(definers.items())), **words)
+    return Words(
+        loop_patterns=tuple(lists["loop_patterns"]),
+        definers=tuple(sorted(definers.items())),
+        makers=tuple(makers),
+        **words,
+    )
+
+
+def _read_makers(table: Table) -> list[NameMaker]:
+    found = []
+    for item in table.tables("makers"):
+        pattern, template = item.text("pattern"), item.text("template")
+        if re.fullmatch(r"\w*\{\}\w*", template) is None:
+            item.refuse("template", "must be a name with one {}")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            item.refuse("pattern", f"is no regular expression ({error})")
+        found.append(NameMaker(pattern=pattern, argument=item.integer("argument", 0), template=template))
+        item.finish()
+    return found
 
 
 def _read_definers(table: Table, definers: dict[str, int]) -> None:

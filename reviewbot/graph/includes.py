@@ -1,0 +1,149 @@
+"""Which headers a file sees: the closure of its #includes for one architecture, without running the preprocessor.
+
+Every #include counts, whatever #if stands around it. The search order is that of the kernel's top Makefile
+(LINUXINCLUDE): the directory of the file for `"x.h"`, -I of the directory's Makefile, arch/ARCH/include, include, the
+uapi directories, and include/asm-generic for an <asm/x.h> the architecture does not have (`generic-y`,
+scripts/Makefile.asm-generic).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import deque
+from functools import cached_property
+
+from reviewbot.graph.kbuild import include_directories
+from reviewbot.source.tree import SourceTree
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+_LIMIT = 6000  # files in one closure; Linux 6.1 needs about 1000 for one architecture
+
+# User-mode Linux takes the headers of the machine it runs on (arch/um/Makefile: HEADER_ARCH, HOST_DIR).
+_HOSTED = {"um": ("arch/x86/um", "arch/um/include/shared", "arch/x86/include")}
+
+Written = tuple[bool, str]  # whether in quotes, and the name
+
+
+def to_arch(path: str) -> str | None:
+    """The architecture a file belongs to (`powerpc` for arch/powerpc/…, `um` for arch/x86/um/…), None for generic
+    code.
+    """
+    parts = path.split("/")
+    if len(parts) < 3 or parts[0] != "arch":
+        return None
+    return "um" if parts[1:3] == ["x86", "um"] else parts[1]
+
+
+class Includes:
+    """The #include closures of one tree.
+
+    `written` may be shared between the trees of a series: it is kept per blob id.
+    """
+
+    def __init__(self, tree: SourceTree, written: dict[str, tuple[Written, ...]] | None = None) -> None:
+        self._tree = tree
+        self._written = {} if written is None else written
+        self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
+        self._edges: dict[tuple[str, str | None, tuple[str, ...]], tuple[str, ...]] = {}
+        self._own_directories: dict[str, tuple[str, ...]] = {}
+
+    def closure(self, path: str, arch: str | None) -> tuple[str, ...]:
+        """The file itself, the files it includes, then breadth first; each once, at most 6000.
+
+        With `arch` None an <asm/x.h> stands for that header of every architecture.
+        """
+        key = (path, arch)
+        if key not in self._closures:
+            self._closures[key] = self._walk(path, arch)
+        return self._closures[key]
+
+    def direct(self, path: str, arch: str | None) -> tuple[str, ...]:
+        """The files that the file includes itself, in order."""
+        return self._edges_of(path, arch, self._directories_of(path))
+
+    def _walk(self, path: str, arch: str | None) -> tuple[str, ...]:
+        directories = self._directories_of(path)
+        seen = {path: None}
+        queue = deque([path])
+        while queue and len(seen) < _LIMIT:
+            current = queue.popleft()
+            for included in self._edges_of(current, arch or to_arch(current), directories):
+                if included not in seen:
+                    seen[included] = None
+                    queue.append(included)
+        return tuple(seen)
+
+    def _edges_of(self, path: str, arch: str | None, directories: tuple[str, ...]) -> tuple[str, ...]:
+        key = (path, arch, directories)
+        if key not in self._edges:
+            found: dict[str, None] = {}
+            for is_quoted, name in self._written_in(path):
+                found.update(dict.fromkeys(self._find(path, is_quoted, name, arch, directories)))
+            found.pop(path, None)
+            self._edges[key] = tuple(found)
+        return self._edges[key]
+
+    def _written_in(self, path: str) -> tuple[Written, ...]:
+        blob = self._tree.blob_id(path) or ""
+        if blob not in self._written:
+            data = self._tree.read(path) or b""
+            self._written[blob] = tuple(
+                (quoted != b"", (quoted or angled).decode("utf-8", "replace"))
+                for quoted, angled in _INCLUDE.findall(data)
+            )
+        return self._written[blob]
+
+    def _find(
+        self, path: str, is_quoted: bool, name: str, arch: str | None, directories: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        beside = (posixpath.dirname(path),) if is_quoted else ()
+        found = self._first(name, (*beside, *directories, *_arch_directories(arch), "include", "include/uapi"), path)
+        if found is not None:
+            return (found,)
+        if not name.startswith("asm/"):
+            return ()
+        generic = self._first(f"asm-generic/{name[4:]}", ("include", "include/uapi"), path)
+        if arch is not None:
+            return (generic,) if generic else ()
+        return (*self._of_every_arch(name), *((generic,) if generic else ()))
+
+    def _first(self, name: str, directories: tuple[str, ...], asker: str) -> str | None:
+        for directory in directories:
+            candidate = posixpath.normpath(f"{directory}/{name}") if directory else posixpath.normpath(name)
+            if candidate in self._paths and candidate != asker:
+                return candidate
+        return None
+
+    def _of_every_arch(self, name: str) -> tuple[str, ...]:
+        found = (self._first(name, _arch_directories(arch), "") for arch in self._arches)
+        return tuple(dict.fromkeys(path for path in found if path))
+
+    def _directories_of(self, path: str) -> tuple[str, ...]:
+        directory = posixpath.dirname(path)
+        if directory not in self._own_directories:
+            self._own_directories[directory] = include_directories(self._tree, path)
+        return self._own_directories[directory]
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        return frozenset(self._tree.paths())
+
+    @cached_property
+    def _arches(self) -> tuple[str, ...]:
+        return tuple(
+            sorted(
+                {
+                    parts[1]
+                    for parts in (path.split("/", 2) for path in self._paths)
+                    if parts[0] == "arch" and len(parts) == 3
+                }
+            )
+        )
+
+
+def _arch_directories(arch: str | None) -> tuple[str, ...]:
+    if arch is None:
+        return ()
+    base = f"arch/{arch}/include"
+    return (base, *_HOSTED.get(arch, ()), f"{base}/uapi", *(f"{other}/uapi" for other in _HOSTED.get(arch, ())[-1:]))

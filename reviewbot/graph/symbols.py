@@ -1,0 +1,263 @@
+"""What a name means to the file that asks: its definitions and prototypes, found the way the compiler and linker
+would.
+
+First the file itself, then the headers it includes, then the objects it is linked with: the same architecture and
+generic code, never another architecture. Every #if branch counts; nothing is decided about configurations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePosixPath
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.graph.assembler import find_assembler_definitions
+from reviewbot.graph.includes import Includes, to_arch
+from reviewbot.rulebook.policy import Words
+from reviewbot.source.tree import SourceTree
+
+_CALLABLE = frozenset(
+    (
+        DefinitionKind.FUNCTION,
+        DefinitionKind.MACRO,
+        DefinitionKind.VARIABLE,
+        DefinitionKind.ASM,
+        DefinitionKind.ENUMERATOR,
+    )
+)
+_LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
+_WEAK = frozenset(("__weak", "weak", "__weak__"))
+_NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
+_FILES_LIMIT = 600  # files in which one name is looked for; only names no kernel function has occur in more
+
+
+class How(Enum):
+    """Where the answer comes from."""
+
+    SAME_FILE = "same_file"
+    INCLUDED = "included"
+    SAME_ARCH = "same_arch"
+    GENERIC = "generic"
+    ELSEWHERE = "elsewhere"  # any architecture, because generic code asked
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """All candidates, best first, and the prototypes seen on the way. `reason` says why a name is unknown."""
+
+    definitions: tuple[Definition, ...]
+    prototypes: tuple[Definition, ...]
+    how: How
+    reason: str = ""
+
+
+class Symbols:
+    """The names of one tree. Nothing is read before it is asked for, and nothing is looked up twice."""
+
+    def __init__(self, tree: SourceTree, words: Words, includes: Includes | None = None) -> None:
+        self._tree = tree
+        self._words = words
+        self._includes = includes or Includes(tree)
+        self._holders: dict[str, frozenset[str]] = {}
+        self._in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
+        self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
+
+    def prefetch(self, names: Collection[str]) -> None:
+        """Find the files of all these names in one search of the tree; `resolve` and `lookup` then need none for
+        them.
+        """
+        spellings = {name: self._spellings(name) for name in names if name not in self._holders}
+        if not spellings:
+            return
+        found = self._tree.search(sorted({word for words in spellings.values() for word in words}))
+        for name, words in spellings.items():
+            self._holders[name] = frozenset(path for word in words for path in found.get(word, ()))
+
+    def resolve(self, name: str, from_path: str, arch: str | None) -> Resolution:
+        """What a call or use of `name` in a file may reach; `arch` None asks for all architectures at once."""
+        key = (name, from_path, arch)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(name, from_path, arch)
+        return self._resolved[key]
+
+    def declared(self, name: str, from_path: str, arch: str | None) -> Resolution:
+        """As `resolve`, but from the file and its headers alone: no search of the tree."""
+        own = self._find(name, from_path)
+        seen = [found for found in own if found.kind is not DefinitionKind.PROTOTYPE]
+        prototypes = [found for found in own if found.kind is DefinitionKind.PROTOTYPE]
+        how = How.SAME_FILE
+        if not any(found.kind in _CALLABLE for found in seen):
+            how = How.INCLUDED
+            seen = []
+        for path in self._headers_with(name, from_path, arch):
+            for found in self._find(name, path):
+                if found.kind is DefinitionKind.PROTOTYPE:
+                    prototypes.append(found)
+                elif how is How.INCLUDED and found.kind in _CALLABLE:
+                    seen.append(found)
+        definitions = _without_fallbacks(name, [found for found in seen if found.kind in _CALLABLE])
+        return Resolution(
+            definitions=definitions, prototypes=tuple(prototypes), how=how if definitions else How.UNKNOWN
+        )
+
+    def lookup(
+        self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
+    ) -> tuple[Definition, ...]:
+        """The definitions of these kinds: those of the file itself, else of its headers, else of any header of the
+        tree.
+        """
+        own = tuple(found for found in self._find(name, from_path) if found.kind in kinds)
+        if own:
+            return _without_fallbacks(name, own)
+        included = [
+            found
+            for path in self._headers_with(name, from_path, arch)
+            for found in self._find(name, path)
+            if found.kind in kinds
+        ]
+        if included:
+            return _without_fallbacks(name, included)
+        headers, _ = self._bounded(path for path in self._candidates(name, arch) if path.endswith(".h"))
+        return _without_fallbacks(
+            name, [found for path in headers for found in self._find(name, path) if found.kind in kinds]
+        )
+
+    def _resolve(self, name: str, from_path: str, arch: str | None) -> Resolution:
+        near = self.declared(name, from_path, arch)
+        if not _may_be_linked(near):
+            return near
+        linked, how, reason = self._linked(name, from_path, arch)
+        definitions = (*near.definitions, *(found for found in linked if found not in near.definitions))
+        if near.definitions:
+            how = near.how
+        return Resolution(definitions=definitions, prototypes=near.prototypes, how=how, reason=reason)
+
+    def _linked(self, name: str, from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
+        """The definitions in other objects (and, failing that, in headers that no #include led to)."""
+        candidates = self._candidates(name, arch)
+        sources, is_cut = self._bounded(path for path in candidates if not path.endswith(".h") and path != from_path)
+        found = [each for path in sources for each in self._find(name, path) if _is_linked(each)]
+        if is_cut:
+            return (), How.UNKNOWN, f"{name} occurs in more than {_FILES_LIMIT} files"
+        if not found:
+            headers, _ = self._bounded(path for path in candidates if path.endswith(".h"))
+            kinds = _CALLABLE - {DefinitionKind.ENUMERATOR}
+            found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
+            return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
+        return _rank(found, from_path, arch)
+
+    def _candidates(self, name: str, arch: str | None) -> tuple[str, ...]:
+        self.prefetch((name,))
+        return tuple(sorted(path for path in self._holders[name] if _is_reachable(path, arch)))
+
+    def _bounded(self, paths: Iterable[str]) -> tuple[list[str], bool]:
+        listed = list(paths)
+        return listed[:_FILES_LIMIT], len(listed) > _FILES_LIMIT
+
+    def _headers_with(self, name: str, from_path: str, arch: str | None) -> list[str]:
+        closure = self._includes.closure(from_path, arch)[1:]
+        if name in self._holders:
+            holders = self._holders[name]
+            return [path for path in closure if path in holders]
+        return list(closure)
+
+    def _find(self, name: str, path: str) -> tuple[Definition, ...]:
+        key = (name, path)
+        if key not in self._in_file:
+            data = self._tree.read(path)
+            found: tuple[Definition, ...] = ()
+            if data is not None and path.endswith(".S"):
+                found = find_assembler_definitions(data, name, path, self._words)
+            elif data is not None:
+                found = find_definitions(data, name, path, self._words.makers)
+            self._in_file[key] = tuple(each for each in found if not _is_alias_of_itself(each))
+        return self._in_file[key]
+
+    def _spellings(self, name: str) -> tuple[str, ...]:
+        """The words to search for: the name, and what a macro makes it from (`x` for `trace_x`)."""
+        made = (
+            name[len(prefix) : len(name) - len(suffix)]
+            for prefix, _, suffix in (definer.template.partition("{}") for definer in self._words.makers)
+            if name.startswith(prefix) and name.endswith(suffix) and len(name) > len(prefix) + len(suffix)
+        )
+        return tuple(dict.fromkeys((name, *made)))
+
+
+def _may_be_linked(near: Resolution) -> bool:
+    """Whether another object may hold the definition: there is none yet, or only some branches have one, or a weak
+    one.
+    """
+    if any(found.kind is DefinitionKind.FUNCTION and not _WEAK.isdisjoint(found.words) for found in near.definitions):
+        return True
+    if near.how is How.SAME_FILE:
+        return False
+    return not near.definitions or any("static" not in found.words for found in near.prototypes)
+
+
+def _is_linked(found: Definition) -> bool:
+    if found.kind is DefinitionKind.VARIABLE and "extern" in found.words:
+        return False
+    return found.kind in _LINKED and "static" not in found.words
+
+
+def _is_reachable(path: str, arch: str | None) -> bool:
+    own = to_arch(path)
+    if own is None:
+        return path.split("/", 1)[0] not in _NOT_LINKED
+    return arch is None or own == arch
+
+
+def _rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
+    """The objects that belong to the asker: its directory, its architecture, generic code; weak ones always stay."""
+    weak = [each for each in found if not _WEAK.isdisjoint(each.words)]
+    directory = PurePosixPath(from_path).parent
+    beside = [each for each in found if PurePosixPath(each.path).parent == directory]
+    own_arch = [each for each in found if arch is not None and to_arch(each.path) == arch]
+    generic = [each for each in found if to_arch(each.path) is None]
+    if arch is not None and own_arch:
+        return _merge(own_arch, weak), How.SAME_ARCH, ""
+    if beside:
+        how = How.GENERIC if to_arch(from_path) is None else How.SAME_ARCH
+        return _merge(beside, found if _all_weak(beside) else weak), how, ""
+    if arch is None:
+        return _merge(_closest(generic, directory), found), How.GENERIC if generic else How.ELSEWHERE, ""
+    return tuple(_closest(generic, directory)), How.GENERIC, ""
+
+
+def _all_weak(found: Sequence[Definition]) -> bool:
+    return all(not _WEAK.isdisjoint(each.words) for each in found)
+
+
+def _merge(first: Iterable[Definition], second: Iterable[Definition]) -> tuple[Definition, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _closest(found: Sequence[Definition], directory: PurePosixPath) -> list[Definition]:
+    """Those below the deepest directory they share with the asker: two drivers may each have a function of one name."""
+
+    def shared(each: Definition) -> int:
+        pairs = zip(PurePosixPath(each.path).parts, directory.parts, strict=False)
+        return next((i for i, (left, right) in enumerate(pairs) if left != right), len(directory.parts))
+
+    deepest = max(map(shared, found), default=0)
+    return [each for each in found if deepest < 2 or shared(each) == deepest]
+
+
+def _is_alias_of_itself(found: Definition) -> bool:
+    """`#define f f`, which only tells the preprocessor that f exists."""
+    if found.kind is not DefinitionKind.MACRO:
+        return False
+    body = re.sub(rb"/\*.*?\*/|//[^\n]*|\\\r?\n", b" ", found.text, flags=re.DOTALL).split()
+    return body[-2:] == [found.name.encode()] * 2 and len(body) in (3, 4)
+
+
+def _without_fallbacks(name: str, found: Sequence[Definition]) -> tuple[Definition, ...]:
+    """Drop what stands under `!defined(name)` when the name is surely defined elsewhere."""
+    test = f"!defined({name})"
+    firm = [each for each in found if not any(test in condition for condition in each.conditions)]
+    return tuple(firm) if any(not each.conditions for each in firm) else tuple(found)
