@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from reviewbot.errors import RulebookError
+from reviewbot.rulebook.catalogue import CatalogueEntry, load_catalogue
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
 from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
@@ -24,6 +25,7 @@ class Rulebook:
     architectures: Mapping[str, ArchPrimitives]
     policies: tuple[Policy, ...]
     words: Words
+    catalogue: Mapping[str, CatalogueEntry]
     primitive_names: frozenset[str]
 
     def primitive(self, name: str, arch: str | None, version: KernelVersion | None = None) -> Primitive | None:
@@ -81,6 +83,7 @@ def load_rulebook(directory: Path | None = None) -> Rulebook:
         architectures=architectures,
         policies=load_policies(root),
         words=load_words(root),
+        catalogue=load_catalogue(root),
         primitive_names=frozenset(name for arch in architectures.values() for name in arch.entries),
     )
 
