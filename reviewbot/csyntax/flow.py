@@ -50,10 +50,12 @@ class Assign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Return:
-    """`call` is the node whose result is handed back as it is."""
+    """`call` is the node whose result is handed back as it is, `truth` a constant's truth, `key` the text of the value."""
 
     offset: int
     call: int | None = None
+    truth: bool | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from reviewbot.csyntax.definition import Definition
-from reviewbot.csyntax.normalise import blank_literals
+from reviewbot.csyntax.lexing import blank_comments
 
 MAX_EXPANSION_BYTES = 200_000
 
@@ -101,7 +101,7 @@ def expand(macro: Macro, arguments: tuple[Argument, ...]) -> Expansion | None:
             else:
                 writer.arguments(values[name])
         else:
-            writer.plain(blank_literals(word) if word[:2] in (b"/*", b"//") else word)
+            writer.plain(blank_comments(word) if word[:2] in (b"/*", b"//") else word)
         if writer.size > MAX_EXPANSION_BYTES:
             return None
     writer.plain(macro.body[position:])

@@ -14,11 +14,10 @@ from reviewbot.csyntax.brackets import closing
 from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
 
-_TOKEN = re.compile(rb'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
 _CASE_RANGE = re.compile(rb"(\bcase\b[^:;{}\n]*?)(\.\.\.[^:;{}\n]*)(?=:)")
 _TYPE = rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
-_TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
+_TYPE_FIRST = re.compile(rb"(?<=\w\()(?<!offsetof\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]*;")
 _ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
@@ -32,18 +31,6 @@ class Normalised:
 
     text: bytes
     heads: dict[int, str]
-
-
-def blank_literals(text: bytes) -> bytes:
-    """Comments become blanks, and so does what stands within string and character literals (the quotes stay)."""
-
-    def replacement(match: re.Match[bytes]) -> bytes:
-        token = match.group()
-        if token[:1] == b"/":
-            return blank(token)
-        return token[:1] + blank(token[1:-1]).replace(b"\n", b" ") + token[-1:]
-
-    return _TOKEN.sub(replacement, text)
 
 
 def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = frozenset()) -> Normalised:

@@ -10,7 +10,8 @@ from reviewbot.csyntax.expressions import ExpressionReader, Meaning, Value, _fie
 from reviewbot.csyntax.flow import Call, Flow, Guard, Loop, Return
 from reviewbot.csyntax.flow_graph import End, FlowGraph
 from reviewbot.csyntax.fragment import Fragment
-from reviewbot.csyntax.normalise import blank_literals, normalise
+from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.csyntax.normalise import normalise
 from reviewbot.csyntax.parser import parse_body
 from reviewbot.rulebook.primitives import Effect
 
@@ -44,7 +45,7 @@ class _Switch:
 
 def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax | None, Fragment]:
     """Normalise and parse a fragment whose text is `{ … }`; gives the tree (keep it), the body and the fragment as parsed."""
-    clean = blank_literals(fragment.source)
+    clean = blank_comments(fragment.source, literals=True)
     scoped = frozenset(name for name in _heads(clean) if _is_scoped(meaning, name))
     normal = normalise(clean, meaning.words, scoped)
     labels = dict(fragment.labels)
@@ -362,7 +363,9 @@ class StatementReader(ExpressionReader):
         for child in node.named_children:
             value = self.value(child, fragment)
         self._close_scopes(0)
-        self.graph.add(Return(offset=fragment.place(_span(node)[0])[0], call=value.call))
+        self.graph.add(
+            Return(offset=fragment.place(_span(node)[0])[0], call=value.call, truth=value.truth, key=value.key)
+        )
         self.graph.ends = []
 
     def _jump(self, kind: str) -> None:

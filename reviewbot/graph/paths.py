@@ -64,14 +64,19 @@ NetEffect = Callable[[Call], "Primitive | None"]
 """For a call that is no primitive: a Primitive that stands for what the callee does on the whole, or None for nothing."""
 
 
-def follow_paths(flow: Flow, primitive_of: NetEffect, entry: Open | None = None) -> Paths:
+DirectionOf = Callable[[Call, Primitive], Direction]
+"""The direction that a call to an opener opens."""
+
+
+def follow_paths(flow: Flow, primitive_of: NetEffect, entry: Open | None, direction_of: DirectionOf) -> Paths:
     """Run every path of `flow`, entered with access closed or (`entry`) opened by the caller."""
-    return _Walk(flow, primitive_of).run(AccessState(open=entry))
+    return _Walk(flow, primitive_of, direction_of).run(AccessState(open=entry))
 
 
 class _Walk:
-    def __init__(self, flow: Flow, primitive_of: NetEffect) -> None:
+    def __init__(self, flow: Flow, primitive_of: NetEffect, direction_of: DirectionOf) -> None:
         self._flow = flow
+        self._direction_of = direction_of
         self._primitives = [primitive_of(n.action) if isinstance(n.action, Call) else None for n in flow.nodes]
         self._tracked = _tracked_keys(flow, self._primitives)
         self._mentions = {key: frozenset(re.findall(r"[A-Za-z_@]\w*", key)) for key in self._tracked}
@@ -119,7 +124,7 @@ class _Walk:
         current = self._flow.nodes[node]
         action = current.action
         if isinstance(action, Return):
-            self._exits.add((node, self._returned(state, action)))
+            self._exits.add((node, state))
             return
         afters = [state]
         if isinstance(action, Call):
@@ -134,9 +139,6 @@ class _Walk:
                 passed = self._pass(edge, state if edge.is_fault else after)
                 if passed is not None:
                     yield edge.target, passed
-
-    def _returned(self, state: AccessState, action: Return) -> AccessState:
-        return state
 
     def _pass(self, edge: Edge, state: AccessState) -> AccessState | None:
         guard = edge.guard
@@ -158,14 +160,15 @@ class _Walk:
         if call.closes_scope or effect is Effect.CLOSE:
             return [replace(state, open=None)]
         if effect in (Effect.OPEN, Effect.SCOPED):
-            opened = replace(state, open=Open(node=node, name=primitive.name, direction=direction_of(call, primitive)))
-            if primitive.result is not Result.STATUS or call.is_discarded or effect is Effect.SCOPED:
+            opened = replace(state, open=Open(node=node, name=primitive.name, direction=self._direction_of(call, primitive)))
+            if primitive.result in (Result.NOTHING, Result.POINTER) or call.is_discarded or effect is Effect.SCOPED:
                 return [opened]
             key = f"@call{node}"
+            is_true_when_open = primitive.result is Result.STATUS
             kept = frozenset(fact for fact in state.facts if fact[0] != key)
             return [
-                replace(opened, facts=kept | {(key, True)}),
-                replace(state, facts=kept | {(key, False)}),
+                replace(opened, facts=kept | {(key, is_true_when_open)}),
+                replace(state, facts=kept | {(key, not is_true_when_open)}),
             ]
         if effect is Effect.SAVE:
             return [replace(state, open=None, saved=state.open)]
@@ -195,11 +198,6 @@ class _Walk:
         if inherited is not None and action.target in self._tracked:
             return replace(state, facts=state.facts | {(action.target, inherited)})
         return state
-
-
-def direction_of(call: Call, primitive: Primitive) -> Direction:
-    """The direction that this very call opens; some openers take it as an argument."""
-    return primitive.direction
 
 
 def _known(facts: Facts, key: str) -> bool | None:

@@ -1,0 +1,188 @@
+"""What a call inside a block reaches: the definition that the asker sees, its form, and whether the policies allow it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.flow import Call
+from reviewbot.graph.kbuild import is_untraced
+from reviewbot.graph.symbols import Symbols
+from reviewbot.rulebook.book import Rulebook, arch_of
+from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
+from reviewbot.source.tree import SourceTree
+
+_CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callee:
+    """One thing that a call may reach. `form` is None when it could not be resolved; `reason` then says why, and else why the
+    form was taken. `violates` are the policies that do not allow it. `condition` is the #if under which this definition counts.
+    """
+
+    name: str
+    form: CalleeForm | None
+    definition: Definition | None
+    violates: tuple[str, ...]
+    reason: str
+    condition: str = ""
+
+    @property
+    def is_body_run(self) -> bool:
+        """Whether the callee's own code counts as code in the block (C that is allowed there, or assembler)."""
+        return self.definition is not None and not self.violates and self.form is not None
+
+
+class CalleeResolver:
+    """Resolves calls of one tree; asks the tree for symbols only when a call in a block needs it."""
+
+    def __init__(self, tree: SourceTree, book: Rulebook, symbols: Symbols) -> None:
+        self._tree = tree
+        self._book = book
+        self._symbols = symbols
+        self._untraced: dict[str, str | None] = {}
+
+    def resolve(self, call: Call, path: str, arch: str | None, function_text: bytes) -> tuple[Callee, ...]:
+        """What the call reaches: several callees where #if or the architecture decides. Safe names come back as nothing."""
+        policies = self._book.policies_for(path)
+        if not call.name or _is_pointer(call.name, function_text):
+            return (self._indirect(call, policies),)
+        words = self._book.words
+        if call.name in words.builtins or call.name in words.safe_macros or call.name.startswith("__builtin_"):
+            return ()
+        policies = tuple(p for p in policies if not _is_safe_name(call, p))
+        if not policies:
+            return ()
+        resolution = self._symbols.resolve(call.name, path, arch)
+        found = [
+            callee
+            for definition in resolution.definitions
+            if (callee := self._classify(call, definition, resolution.prototypes, policies, arch)) is not None
+        ]
+        if not found and _is_local(call.name, function_text):
+            return (self._indirect(call, policies),)
+        if not found:
+            return (self._from_prototypes(call.name, resolution.prototypes, policies, resolution.reason),)
+        return _distinct(found)
+
+    def _indirect(self, call: Call, policies: tuple[Policy, ...]) -> Callee:
+        form = CalleeForm.INDIRECT
+        return Callee(
+            name=call.name or call.text,
+            form=form,
+            definition=None,
+            violates=_violated(form, policies),
+            reason="the callee is a function pointer",
+        )
+
+    def _classify(
+        self,
+        call: Call,
+        definition: Definition,
+        prototypes: tuple[Definition, ...],
+        policies: tuple[Policy, ...],
+        asker_arch: str | None,
+    ) -> Callee | None:
+        if definition.kind is DefinitionKind.VARIABLE:
+            form, reason = CalleeForm.INDIRECT, "the callee is a variable that holds a function"
+        elif definition.kind is DefinitionKind.ASM:
+            form, reason = CalleeForm.ASM, "assembler"
+        elif definition.kind is DefinitionKind.FUNCTION:
+            form, reason = self._form_of(definition, prototypes)
+        else:
+            return None
+        if asker_arch is None and arch_of(definition.path) is not None:
+            # Generic code reaches this one on its own architecture only.
+            there = self._book.policies_for(definition.path)
+            policies = tuple(policy for policy in there if not _is_safe_name(call, policy))
+        return Callee(
+            name=call.name,
+            form=form,
+            definition=definition,
+            violates=_violated(form, policies),
+            reason=reason,
+            condition=" && ".join(definition.conditions),
+        )
+
+    def _form_of(self, definition: Definition, prototypes: tuple[Definition, ...]) -> tuple[CalleeForm, str]:
+        words = self._book.words
+        own = set(definition.words)
+        for prototype in prototypes:
+            own.update(prototype.words)
+        for form, names in (
+            (CalleeForm.ALWAYS_INLINE, words.always_inline),
+            (CalleeForm.INLINE, words.inline),
+            (CalleeForm.NOINSTR, words.noinstr),
+            (CalleeForm.NOTRACE, words.notrace),
+        ):
+            said = sorted(own & names)
+            if said:
+                return form, f"declared {said[0]}"
+        untraced = self._untraced_reason(definition.path)
+        if untraced is not None:
+            return CalleeForm.UNTRACED_OBJECT, untraced
+        if "static" in definition.words:
+            return CalleeForm.STATIC, "static, neither inline nor notrace"
+        return CalleeForm.EXTERN, "an ordinary function"
+
+    def _untraced_reason(self, path: str) -> str | None:
+        if not path.endswith(".c"):
+            return None
+        if path not in self._untraced:
+            found = is_untraced(self._tree, path)
+            self._untraced[path] = found.reason if found is not None and not found.condition else None
+        return self._untraced[path]
+
+    def _from_prototypes(
+        self, name: str, prototypes: tuple[Definition, ...], policies: tuple[Policy, ...], why: str
+    ) -> Callee:
+        """Only declared: a notrace (or noinstr) on the prototype still tells; anything else is not known."""
+        words = self._book.words
+        said = {word for prototype in prototypes for word in prototype.words}
+        for form, names in ((CalleeForm.NOINSTR, words.noinstr), (CalleeForm.NOTRACE, words.notrace)):
+            if said & names:
+                return Callee(
+                    name=name,
+                    form=form,
+                    definition=None,
+                    violates=_violated(form, policies),
+                    reason="so declared; its definition was not found",
+                )
+        return Callee(name=name, form=None, definition=None, violates=(), reason=why or "no definition was found")
+
+
+def _is_pointer(name: str, function_text: bytes) -> bool:
+    """The function declares `(*name)(…)`, a pointer to a function."""
+    spelled = re.escape(name.encode())
+    return re.search(rb"\(\s*\*\s*(?:const\s+)?" + spelled + rb"\s*\)\s*\(", function_text) is not None
+
+
+def _is_local(name: str, function_text: bytes) -> bool:
+    """Something in the function's head or body declares the name, of a type that is a pointer to a function."""
+    spelled = re.escape(name.encode())
+    return re.search(rb"\b(?!return\b|goto\b|else\b)\w+\s*[\s*]" + spelled + rb"\s*[=;,)]", function_text) is not None
+
+
+def _is_safe_name(call: Call, policy: Policy) -> bool:
+    return any(_allows(call, safe) for safe in policy.safe if safe.name == call.name)
+
+
+def _allows(call: Call, safe: SafeName) -> bool:
+    index = safe.constant_size_arg
+    if index is None:
+        return True
+    return index < len(call.arguments) and _CONSTANT_SIZE.fullmatch(call.arguments[index].text) is not None
+
+
+def _violated(form: CalleeForm, policies: tuple[Policy, ...]) -> tuple[str, ...]:
+    return tuple(sorted(policy.name for policy in policies if form not in policy.safe_forms))
+
+
+def _distinct(found: list[Callee]) -> tuple[Callee, ...]:
+    seen: dict[tuple[str, int], Callee] = {}
+    for callee in found:
+        assert callee.definition is not None
+        seen.setdefault((callee.definition.path, callee.definition.start), callee)
+    return tuple(seen.values())

@@ -1,0 +1,192 @@
+"""Functions of a tree, read: every #if variant with its flow and the paths that access takes through it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from reviewbot.csyntax.conditions import conditions_at
+from reviewbot.csyntax.flow import Call, Flow
+from reviewbot.csyntax.flow_graph import FlowTooLarge
+from reviewbot.csyntax.items import Item
+from reviewbot.csyntax.lexing import LineIndex, blank_comments
+from reviewbot.csyntax.statements import read_flow
+from reviewbot.csyntax.variants import split_variants
+from reviewbot.graph.meaning import NameMeaning
+from reviewbot.graph.net_effect import NetEffects
+from reviewbot.graph.paths import Open, Paths, follow_paths
+from reviewbot.graph.symbols import Symbols
+from reviewbot.rulebook.book import Rulebook, arch_of
+from reviewbot.rulebook.primitives import Direction, Effect, Primitive
+from reviewbot.source.tree import SourceTree
+
+MAX_FUNCTION_BYTES = 400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One choice of #if branches. `conditions` are (condition, truth); `paths` start with the entry state of the function."""
+
+    conditions: tuple[tuple[str, bool], ...]
+    flow: Flow
+    paths: Paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A piece of a function that could not be understood: 1-based line and one sentence."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionCode:
+    """A function as read. `entry` is the block of the caller it was read in (None: entered with access closed).
+    `conditions` are the #if conditions around it."""
+
+    path: str
+    name: str
+    arch: str | None
+    line: int
+    item: Item
+    entry: Open | None
+    conditions: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    unread: tuple[Unread, ...]
+    reader: CodeReader
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        return self.reader.lines(self.path)
+
+    def primitive(self, call: Call) -> Primitive | None:
+        """The primitive that the call is, or (for a wrapper that opens or closes on the whole) stands for."""
+        return self.reader.primitive_of(call, self.path, self.arch)
+
+
+class CodeReader:
+    """Reads functions of one tree on demand and remembers them."""
+
+    def __init__(self, tree: SourceTree, book: Rulebook) -> None:
+        self.tree = tree
+        self.book = book
+        self.symbols = Symbols(tree, book.words)
+        self._data: dict[str, bytes] = {}
+        self._lines: dict[str, LineIndex] = {}
+        self._read: dict[tuple[str, int, Open | None], FunctionCode] = {}
+        self._effects = NetEffects(self)
+
+    def data(self, path: str) -> bytes:
+        if path not in self._data:
+            self._data[path] = self.tree.read(path) or b""
+        return self._data[path]
+
+    def lines(self, path: str) -> LineIndex:
+        if path not in self._lines:
+            self._lines[path] = LineIndex(self.data(path))
+        return self._lines[path]
+
+    def function(self, path: str, item: Item, entry: Open | None = None) -> FunctionCode:
+        """The function of `item` in `path`, entered with access closed, or open by the caller."""
+        key = (path, item.start, entry)
+        if key not in self._read:
+            self._read[key] = self._function(path, item, entry)
+        return self._read[key]
+
+    def primitive_of(self, call: Call, path: str, arch: str | None) -> Primitive | None:
+        if not call.name:
+            return None
+        primitive = self.book.primitive(call.name, arch)
+        return primitive if primitive is not None else self._effects.of(call.name, path, arch)
+
+    def net_effect(self, name: str, path: str, arch: str | None) -> Primitive | None:
+        """What a function of the same file does to access on the whole, or None (see NetEffects)."""
+        return self._effects.of(name, path, arch)
+
+    def holds_blocks(self, item: Item) -> bool:
+        """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
+        return self._block_words.search(item.text) is not None
+
+    @cached_property
+    def _block_words(self) -> re.Pattern[bytes]:
+        return re.compile(rb"\b(?:" + b"|".join(n.encode() for n in sorted(self.block_names)) + rb")\b")
+
+    @cached_property
+    def block_names(self) -> frozenset[str]:
+        """Every primitive of any architecture that opens, closes or needs a block."""
+        outside = (Effect.ACCESS, Effect.NEUTRAL)
+        return frozenset(
+            entry.name
+            for arch in self.book.architectures.values()
+            for entries in arch.entries.values()
+            for entry in entries
+            if entry.effect not in outside
+        )
+
+    def _function(self, path: str, item: Item, entry: Open | None) -> FunctionCode:
+        data = self.data(path)
+        arch = arch_of(path)
+        conditions = conditions_at(data, item.body)
+        unread: dict[tuple[int, str], Unread] = {}
+        variants: list[Variant] = []
+        body = data[item.body : item.end]
+        lines = self.lines(path)
+        if len(body) > MAX_FUNCTION_BYTES:
+            reason = f"the function is longer than {MAX_FUNCTION_BYTES} bytes and was not read"
+            unread[0, reason] = Unread(line=item.line, reason=reason)
+            body = b"{}"
+        follow = entry is not None or self.holds_blocks(item)
+        meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow)
+        for variant in split_variants(blank_comments(body), conditions):
+            try:
+                flow = read_flow(variant.text, item.body, meaning)
+            except (FlowTooLarge, RecursionError):
+                reason = "the function, with the macros in it, is too large to follow"
+                unread[0, reason] = Unread(line=item.line, reason=reason)
+                continue
+            for misread in flow.misread:
+                line = lines.line(misread.start)
+                unread[line, misread.reason] = Unread(line=line, reason=misread.reason)
+
+            def primitive_of(call: Call) -> Primitive | None:
+                return self.primitive_of(call, path, arch)
+
+            paths = follow_paths(flow, primitive_of, entry, self.direction_reader(arch))
+            if not paths.is_exact:
+                reason = "the function has too many paths to tell all of them apart"
+                unread[0, reason] = Unread(line=item.line, reason=reason)
+            variants.append(Variant(conditions=variant.conditions, flow=flow, paths=paths))
+        return FunctionCode(
+            path=path,
+            name=item.name,
+            arch=arch,
+            line=lines.line(item.body),
+            item=item,
+            entry=entry,
+            conditions=conditions,
+            variants=tuple(variants),
+            unread=tuple(unread[key] for key in sorted(unread)),
+            reader=self,
+        )
+
+    def direction_reader(self, arch: str | None) -> _DirectionReader:
+        return _DirectionReader(self.book, arch)
+
+
+@dataclass(frozen=True, slots=True)
+class _DirectionReader:
+    """The direction that a call opens: the primitive's, or what its direction argument says."""
+
+    book: Rulebook
+    arch: str | None
+
+    def __call__(self, call: Call, primitive: Primitive) -> Direction:
+        index = primitive.direction_arg
+        if index is not None and -len(call.arguments) <= index < len(call.arguments):
+            word = call.arguments[index].text.decode("utf-8", "replace").strip()
+            named = self.book.direction_of(word, self.arch)
+            if named is not None:
+                return named
+        return primitive.direction

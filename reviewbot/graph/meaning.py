@@ -1,0 +1,77 @@
+"""What the names in one file mean: primitives of its architecture, and the macros it sees that are code."""
+
+from __future__ import annotations
+
+import re
+
+from reviewbot.csyntax.definition import DefinitionKind
+from reviewbot.csyntax.lexing import code_of
+from reviewbot.csyntax.macros import Macro, to_macro
+from reviewbot.graph.symbols import Symbols
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rulebook.policy import Words
+from reviewbot.rulebook.primitives import Primitive
+
+_DOES_SOMETHING = re.compile(rb"\w\s*\(|\bgoto\b|\breturn\b|=|\+\+|--|\{")
+_CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
+
+
+class NameMeaning:
+    """Implements csyntax's `Meaning` for code in `path`. With `follow_headers` off only macros of the file itself are
+    followed (enough where no block is near, and cheap)."""
+
+    def __init__(
+        self, book: Rulebook, symbols: Symbols, data: bytes, path: str, arch: str | None, *, follow_headers: bool
+    ) -> None:
+        self._book = book
+        self._symbols = symbols
+        self._data = data
+        self._path = path
+        self._arch = arch
+        self._follow_headers = follow_headers
+        self._known: dict[tuple[str, bool], tuple[Macro, ...]] = {}
+
+    @property
+    def words(self) -> Words:
+        return self._book.words
+
+    def primitive(self, name: str) -> Primitive | None:
+        return self._book.primitive(name, self._arch)
+
+    def macros(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
+        key = (name, is_call)
+        if key not in self._known:
+            self._known[key] = self._find(name, is_call=is_call)
+        return self._known[key]
+
+    def _find(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
+        words = self._book.words
+        if name in words.safe_macros or name in words.builtins or name in words.unevaluated:
+            return ()
+        if not self._follow_headers and not self._is_defined_here(name):
+            return ()
+        found = self._symbols.declared(name, self._path, self._arch).definitions
+        if any(definition.kind is DefinitionKind.FUNCTION for definition in found):
+            return ()
+        defined = (definition for definition in found if definition.kind is DefinitionKind.MACRO)
+        macros = [macro for macro in map(to_macro, defined) if macro is not None]
+        macros = [m for m in macros if (m.parameters is not None) == is_call and not _is_alias_of_itself(m)]
+        if not any(_DOES_SOMETHING.search(m.body) for m in macros):
+            return ()
+        return _distinct(macros)
+
+    def _is_defined_here(self, name: str) -> bool:
+        return re.search(rb"#\s*define\s+" + re.escape(name.encode()) + rb"\b", code_of(self._data)) is not None
+
+
+def _is_alias_of_itself(macro: Macro) -> bool:
+    """`#define begin(a, b) begin(a, b)` only says that the function exists."""
+    match = _CALLS.match(macro.body)
+    return macro.body == macro.name.encode() or (match is not None and match.group(1) == macro.name.encode())
+
+
+def _distinct(macros: list[Macro]) -> tuple[Macro, ...]:
+    found: dict[bytes, Macro] = {}
+    for macro in macros:
+        found.setdefault(b" ".join(macro.body.split()), macro)
+    return tuple(found.values())

@@ -1,0 +1,138 @@
+"""What a plain function does to user access on the whole: a wrapper that opens, or closes, for its caller."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.flow import Call, Return
+from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.items import function_at
+from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
+
+if TYPE_CHECKING:
+    from reviewbot.graph.code import CodeReader, FunctionCode
+
+_UNKNOWN_CALLER = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
+
+
+class NetEffects:
+    """Summaries of functions of the same file. Wrappers in headers are primitives, which the rulebook lists."""
+
+    def __init__(self, reader: CodeReader) -> None:
+        self._reader = reader
+        self._known: dict[tuple[str, str, str | None], Primitive | None] = {}
+        self._definitions: dict[tuple[str, int], Primitive | None] = {}
+        self._switching: dict[str, bool] = {}
+
+    def of(self, name: str, path: str, arch: str | None) -> Primitive | None:
+        """A Primitive that stands for the function: Effect.OPEN or CLOSE; None when access is as before."""
+        key = (name, path, arch)
+        if key not in self._known:
+            self._known[key] = None  # a function that calls itself changes nothing by that
+            self._known[key] = self._find(name, path, arch)
+        return self._known[key]
+
+    def _find(self, name: str, path: str, arch: str | None) -> Primitive | None:
+        data = self._reader.data(path)
+        if path not in self._switching:
+            self._switching[path] = self._switch_words.search(data) is not None
+        if not self._switching[path] or name.encode() not in data:
+            return None
+        for definition in find_definitions(data, name, path):
+            if definition.kind is DefinitionKind.FUNCTION:
+                effect = self._of_definition(definition)
+                if effect is not None:
+                    return replace(effect, name=name)
+        return None
+
+    @cached_property
+    def _switch_words(self) -> re.Pattern[bytes]:
+        names = sorted(
+            entry.name
+            for arch in self._reader.book.architectures.values()
+            for entries in arch.entries.values()
+            for entry in entries
+            if entry.effect in (Effect.OPEN, Effect.CLOSE)
+        )
+        return re.compile(rb"\b(?:" + b"|".join(n.encode() for n in names) + rb")\b")
+
+    def _of_definition(self, definition: Definition) -> Primitive | None:
+        key = (definition.path, definition.start)
+        if key not in self._definitions:
+            self._definitions[key] = None
+            if self._switch_words.search(definition.text) is not None:
+                self._definitions[key] = self._summarise(definition)
+        return self._definitions[key]
+
+    def _summarise(self, definition: Definition) -> Primitive | None:
+        item = function_at(self._reader.data(definition.path), definition.start + len(definition.text) - 1)
+        if item is None:
+            return None
+        opener = _opening(self._reader.function(definition.path, item), definition)
+        if opener is not None:
+            return opener
+        return _closing(self._reader.function(definition.path, item, _UNKNOWN_CALLER), definition)
+
+
+def _opening(code: FunctionCode, definition: Definition) -> Primitive | None:
+    """The function leaves access open: always, or so that its result tells."""
+    opened: set[Open] = set()
+    told: set[tuple[bool, bool]] = set()
+    is_told = True
+    for variant in code.variants:
+        for node, state in variant.paths.exits:
+            action = variant.flow.nodes[node].action
+            truth: bool | None = None
+            if isinstance(action, Return):
+                known = {fact for fact in state.facts if fact[0] in (action.key, f"@call{action.call}")}
+                truth = action.truth if action.truth is not None else next((f[1] for f in known), None)
+            if state.open is not None:
+                opened.add(state.open)
+            is_told = is_told and truth is not None
+            told.add((state.open is not None, bool(truth)))
+    if not opened or _uses_the_block(code):
+        return None
+    direction = next(iter(sorted(opened, key=lambda o: o.node))).direction
+    matching = sorted({o.name for o in opened})
+    closers = tuple(c for name in matching for c in _closers(code, name))
+    base = Primitive(
+        name=definition.name, arch=code.arch or "", effect=Effect.OPEN, direction=direction, closed_by=closers
+    )
+    if all(is_open for is_open, _ in told):
+        return base
+    if is_told and told <= {(True, True), (False, False)}:
+        return replace(base, result=Result.STATUS)
+    if is_told and told <= {(True, False), (False, True)}:
+        return replace(base, result=Result.ERROR)
+    return None
+
+
+def _uses_the_block(code: FunctionCode) -> bool:
+    """A function that works in its block is no mere wrapper: that it ends open is a mistake."""
+    for variant in code.variants:
+        for node in variant.flow.nodes:
+            if isinstance(node.action, Call):
+                primitive = code.reader.book.primitive(node.action.name, code.arch)
+                if primitive is not None and primitive.effect is Effect.INSIDE:
+                    return True
+    return False
+
+
+def _closers(code: FunctionCode, name: str) -> tuple[str, ...]:
+    primitive = code.reader.book.primitive(name, code.arch)
+    return primitive.closed_by if primitive is not None else ()
+
+
+def _closing(code: FunctionCode, definition: Definition) -> Primitive | None:
+    """The function, entered with access open, leaves it closed on every path."""
+    exits = [state for variant in code.variants for _, state in variant.paths.exits]
+    if not exits or any(state.open is not None for state in exits):
+        return None
+    return Primitive(
+        name=definition.name, arch=code.arch or "", effect=Effect.CLOSE, direction=Direction.READ_WRITE, closed_by=()
+    )

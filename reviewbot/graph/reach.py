@@ -1,0 +1,167 @@
+"""What runs inside blocks: the calls of a function in the states in which access is open, and of everything they run there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reviewbot.csyntax.flow import Call, MacroUse
+from reviewbot.csyntax.items import function_at
+from reviewbot.graph.assembler import find_routines
+from reviewbot.graph.callees import Callee, CalleeResolver
+from reviewbot.graph.code import CodeReader, FunctionCode, Variant
+from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.rulebook.policy import CalleeForm
+from reviewbot.rulebook.primitives import Primitive
+
+MAX_DEPTH = 10
+MAX_CALLS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step from the block to the code that runs in it: in `function`, at `line` of `path`, `what` happens to `name`."""
+
+    path: str
+    line: int
+    function: str
+    what: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsideCall:
+    """A call that runs inside a block. `code` is the function it stands in, `chain` leads there from the opener (empty for a
+    call in the function that holds the block). `primitive` is set for a primitive, `callees` for everything else."""
+
+    call: Call
+    node: int
+    code: FunctionCode
+    variant: Variant
+    open: Open
+    primitive: Primitive | None
+    callees: tuple[Callee, ...]
+    chain: tuple[Step, ...]
+
+
+class Reach:
+    """Follows calls of one tree into the bodies that run inside blocks."""
+
+    def __init__(self, reader: CodeReader) -> None:
+        self._reader = reader
+        self._resolver = CalleeResolver(reader.tree, reader.book, reader.symbols)
+        self.entered: set[tuple[str, int]] = set()
+        """(path, start) of every function that was found to run inside a block."""
+
+    def prefetch(self, codes: list[FunctionCode]) -> None:
+        """Find all names that these functions call inside blocks with one search of the tree."""
+        names = {
+            action.name
+            for code in codes
+            for variant in code.variants
+            for index, node in enumerate(variant.flow.nodes)
+            if isinstance(action := node.action, Call)
+            and action.name
+            and code.primitive(action) is None
+            and variant.paths.open_at(index)
+            and not self._reader.symbols.declared(action.name, code.path, code.arch).definitions
+        }
+        self._reader.symbols.prefetch(names)
+
+    def inside(self, code: FunctionCode, variant: Variant) -> Iterator[InsideCall]:
+        """Every call that runs in a block of this variant of the function, those in followed callees included."""
+        budget = [MAX_CALLS]
+        yield from self._inside(code, variant, (), frozenset({(code.path, code.item.start)}), budget)
+
+    def _inside(
+        self,
+        code: FunctionCode,
+        variant: Variant,
+        chain: tuple[Step, ...],
+        above: frozenset[tuple[str, int]],
+        budget: list[int],
+    ) -> Iterator[InsideCall]:
+        for index, node in enumerate(variant.flow.nodes):
+            if not isinstance(node.action, Call) or node.action.closes_scope:
+                continue
+            call = node.action
+            for opened in variant.paths.open_at(index):
+                budget[0] -= 1
+                if budget[0] < 0:
+                    return
+                primitive = code.primitive(call)
+                callees: tuple[Callee, ...] = ()
+                if primitive is None:
+                    callees = self._resolver.resolve(call, code.path, code.arch, code.item.text)
+                yield InsideCall(
+                    call=call,
+                    node=index,
+                    code=code,
+                    variant=variant,
+                    open=opened,
+                    primitive=primitive,
+                    callees=callees,
+                    chain=chain,
+                )
+                for callee in callees:
+                    if callee.is_body_run:
+                        steps = (*chain, *self._steps(code, variant, call, opened, chain))
+                        yield from self._into(callee, opened, steps, above, budget)
+
+    def _steps(
+        self, code: FunctionCode, variant: Variant, call: Call, opened: Open, chain: tuple[Step, ...]
+    ) -> Iterator[Step]:
+        if not chain and opened.node != BY_CALLER:
+            opener = variant.flow.nodes[opened.node].action
+            assert isinstance(opener, Call)
+            yield step(code, opener.offset, "access is opened by", opener.name)
+        for use in call.via:
+            yield Step(path=use.path, line=use.line, function=code.name, what="expands the macro", name=use.name)
+        yield step(code, call.offset, "calls", call.name)
+
+    def _into(
+        self,
+        callee: Callee,
+        opened: Open,
+        chain: tuple[Step, ...],
+        above: frozenset[tuple[str, int]],
+        budget: list[int],
+    ) -> Iterator[InsideCall]:
+        definition = callee.definition
+        assert definition is not None
+        key = (definition.path, definition.start)
+        if len(above) >= MAX_DEPTH or key in above:
+            return
+        if callee.form is CalleeForm.ASM:
+            yield from self._into_assembler(callee, opened, chain, above, budget)
+            return
+        if not definition.path.endswith((".c", ".h")):
+            return
+        data = self._reader.data(definition.path)
+        item = function_at(data, definition.start + len(definition.text) - 1)
+        if item is None:
+            return
+        self.entered.add((definition.path, item.start))
+        entry = Open(node=BY_CALLER, name=opened.name, direction=opened.direction)
+        inner = self._reader.function(definition.path, item, entry)
+        for variant in inner.variants:
+            yield from self._inside(inner, variant, chain, above | {key}, budget)
+
+    def _into_assembler(
+        self,
+        callee: Callee,
+        opened: Open,
+        chain: tuple[Step, ...],
+        above: frozenset[tuple[str, int]],
+        budget: list[int],
+    ) -> Iterator[InsideCall]:
+        return
+        yield
+
+
+def step(code: FunctionCode, offset: int, what: str, name: str) -> Step:
+    """A step at a place of a function."""
+    return Step(path=code.path, line=code.lines.line(offset), function=code.name, what=what, name=name)
+
+
+__all__ = ["InsideCall", "MacroUse", "Reach", "Step", "find_routines", "step"]

@@ -1,0 +1,56 @@
+"""A call, inside a block, to something that can be traced or instrumented.
+
+With user access open, code that the tracer or a probe can enter runs unprotected, and may even schedule (c6c9645e3748,
+6bc9c0a90522; tools/objtool/Documentation/objtool.txt for x86). The policies in rules/allow/ say what is safe where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reviewbot.findings.finding import Observation
+from reviewbot.graph.callees import Callee
+from reviewbot.graph.reach import InsideCall
+from reviewbot.rules.context import Context
+
+SLUG = "traced_call"
+
+
+def find(context: Context) -> Iterator[Observation]:
+    """Every call in a block that a policy of its place does not allow, and that is not known to sleep."""
+    for inside in context.inside:
+        for callee in inside.callees:
+            if callee.violates and callee.name not in context.book.words.sleeping:
+                yield to_observation(SLUG, context, inside, callee)
+
+
+def to_observation(slug: str, context: Context, inside: InsideCall, callee: Callee) -> Observation:
+    """The observation about a call to `callee` inside a block, placed at the call itself."""
+    assert callee.form is not None
+    definition = callee.definition
+    return Observation(
+        rule=slug,
+        variant=callee.form.value,
+        place=context.place(inside.call.offset, inside.code),
+        chain=context.links(inside),
+        callee=callee.name,
+        direction=inside.open.direction.value,
+        arch=_arches(context, inside, callee),
+        condition=callee.condition or None,
+        facts=(
+            ("callee", callee.name),
+            ("function", inside.code.name),
+            ("opener", inside.open.name or "its caller"),
+            ("reason", callee.reason),
+            ("defined", f"{definition.path}:{definition.line}" if definition is not None else ""),
+            ("within", inside.call.within),
+        ),
+        key=(slug, inside.code.path, inside.code.name, callee.name),
+        suspect_lines=((definition.path, definition.line),) if definition is not None else (),
+    )
+
+
+def _arches(context: Context, inside: InsideCall, callee: Callee) -> tuple[str, ...]:
+    if context.code.arch is not None:
+        return (context.code.arch,)
+    return tuple(sorted(callee.violates))
