@@ -1,9 +1,9 @@
 """TOML settings -> frozen dataclasses, strictly checked, with the origin of every value.
 
-A section of the file is a frozen dataclass; its annotations are the check. Supported are bool, int, float, str, Path,
-Enum (by value), `X | None`, `tuple[X, ...]`, a nested dataclass (a table) and `Mapping[str, X]` (named tables). Limits
-on values belong into `__post_init__`, which raises ValueError with half a sentence ("port must be at least 1"). A stage
-that has settings owns its dataclass; frontends/settings.py lists all sections.
+A section of the file is a frozen dataclass; its annotations are the check. Supported are bool, int, float, str, date,
+Path, Enum (by value), `X | None`, `tuple[X, ...]`, a nested dataclass (a table) and `Mapping[str, X]` (named tables).
+Limits on values belong into `__post_init__`, which raises ValueError with half a sentence ("port must be at least 1").
+A stage that has settings owns its dataclass; frontends/settings.py lists all sections.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,6 +110,22 @@ def resolve(section: str, kind: type[Section], layers: Sequence[Layer]) -> tuple
         _merge(merged, table, section, layer.origin, origins)
     value = _to_dataclass(merged, kind, section, lambda key: _origin_of(key, origins))
     return value, tuple(_settings(value, section, origins))
+
+
+def resolve_tables(name: str, kind: type[Section], layers: Sequence[Layer]) -> tuple[Section, ...]:
+    """The entries of an array of tables (`[[name]]`), those of all layers one after the other. Raises ConfigError."""
+    entries: list[Section] = []
+    for layer in layers:
+        tables = layer.table.get(name, [])
+        if not isinstance(tables, list) or not all(isinstance(each, Mapping) for each in tables):
+            raise ConfigError(f"{layer.origin}: {name} must be written as [[{name}]].")
+        for at, table in enumerate(tables, start=1):
+            entries.append(_to_dataclass(table, kind, f"{name}[{at}]", _always(layer.origin)))
+    return tuple(entries)
+
+
+def _always(origin: str) -> Callable[[str], str]:
+    return lambda key: origin
 
 
 def _merge(into: dict[str, Any], table: Mapping[str, Any], key: str, origin: str, origins: dict[str, str]) -> None:
@@ -223,7 +240,14 @@ def _without_none(hint: Any) -> Any:
 
 
 def _wanted(hint: Any) -> str:
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
+    names = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        Path: "a path",
+        date: "a date",
+    }
     if typing.get_origin(hint) is tuple:
         return f"a list (of {_wanted(typing.get_args(hint)[0])})"
     return names.get(hint, "a table" if not (isinstance(hint, type) and issubclass(hint, Enum)) else "a text")

@@ -1,0 +1,53 @@
+"""Every command: its name, where its code is, and what it does in one line. Nothing is imported until it is called."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reviewbot import __version__
+
+
+class Command(NamedTuple):
+    """`target` is `module:function` below reviewbot.frontends; the function is a click command."""
+
+    target: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    "review": Command("review:review", "Review a patch series from an mbox, a maildir, a folder of patches or stdin"),
+    "range": Command("range:range_", "Review the commits of a git range"),
+    "hook": Command("hook:hook", "Review what is staged, or what is about to be pushed"),
+    "explain": Command("explain:explain", "Tell what a rule finds, why it matters, and how to mend it"),
+    "models": Command("models:models", "List the CPU models that costs are estimated for"),
+    "config": Command("show_config:show_config", "Print the settings in force, and where each comes from"),
+    "completion": Command("completion:completion", "Print the completion script for a shell"),
+}
+
+EXAMPLES = """\
+Examples:
+  reviewbot review series.mbox --tree ~/linux    review a series as it was mailed
+  reviewbot range origin/master..                review your commits before sending
+  reviewbot hook --install                       review every commit you make
+  reviewbot explain traced_call                  what a rule is about
+
+Exit codes:
+  0 reviewed in full, nothing found   1 findings   2 called wrongly
+  3 not fully reviewed   4 reviewed, not delivered   70 a bug   130 interrupted
+"""
+
+
+def overview() -> str:
+    """The text of `reviewbot --help`. It is made here, without click, so that it is there at once."""
+    width = max(len(name) for name in COMMANDS)
+    rows = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    return (
+        "Usage: reviewbot COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+        "Reviews Linux kernel patch series for the way they touch user memory.\n\n"
+        "Commands:\n" + "\n".join(rows) + "\n\n`reviewbot COMMAND --help` tells more.\n\n" + EXAMPLES
+    )
+
+
+def version() -> str:
+    """The text of `reviewbot --version`."""
+    return f"reviewbot {__version__}\n"

@@ -1,0 +1,43 @@
+"""Exit codes: what a script may conclude from a run."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reviewbot.findings.review import Review
+
+
+class Exit(IntEnum):
+    """The whole table; README.md shows it."""
+
+    CLEAN = 0  # reviewed in full, nothing at or above --fail-on
+    FINDINGS = 1
+    USAGE = 2  # called wrongly
+    NOT_REVIEWED = 3  # not (fully) reviewed, and no finding
+    NOT_DELIVERED = 4  # reviewed, but the result could not be handed on
+    BUG = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141  # as for a process that SIGPIPE ended
+
+
+class FailOn(Enum):
+    """The least severity that makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+def exit_code(review: Review, fail_on: FailOn) -> Exit:
+    """What the process exits with after this review. A finding that a later patch mends does not count."""
+    from reviewbot.findings.finding import Severity
+    from reviewbot.report import phrases
+
+    if fail_on is not FailOn.NEVER:
+        least = Severity(fail_on.value).rank
+        if any(finding.severity.rank >= least for finding in phrases.open_findings(review.findings)):
+            return Exit.FINDINGS
+    return Exit.CLEAN if phrases.is_complete(review) else Exit.NOT_REVIEWED

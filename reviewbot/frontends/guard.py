@@ -1,0 +1,142 @@
+"""The one place where an error becomes a sentence on stderr and an exit code, for every command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from reviewbot.frontends.exits import Exit
+
+_SECRET_WORDS = ("TOKEN", "PASSWORD", "SECRET", "PASSPHRASE", "API_KEY")
+
+
+def main() -> int:
+    """Run the command line; returns the exit code. Findings are on stdout, everything else on stderr."""
+    arguments = sys.argv[1:]
+    if arguments in (["--help"], ["-h"], ["help"], ["--version"], []):
+        return _answer_at_once(arguments)
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        say("interrupted")
+        return Exit.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the one place where everything ends
+        return _explain(error, "-v" in arguments or "--verbose" in arguments)
+
+
+def say(sentence: str) -> None:
+    """One sentence for people on stderr, without a secret and without control characters."""
+    from reviewbot.report.escape import visible
+
+    text = visible(_without_secrets(sentence.strip()), keep="\n\t")
+    try:
+        print(f"reviewbot: {text}", file=sys.stderr, flush=True)
+    except UnicodeEncodeError:
+        print(f"reviewbot: {text.encode('ascii', 'backslashreplace').decode()}", file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        _silence(sys.stderr)
+
+
+def _answer_at_once(arguments: list[str]) -> int:
+    """Help and version need no command line parser, whose import takes longer than the answer."""
+    from reviewbot.frontends.commands import overview, version
+
+    if not arguments:
+        print(overview(), end="", file=sys.stderr)
+        return Exit.USAGE
+    try:
+        print(version() if arguments == ["--version"] else overview(), end="", flush=True)
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return Exit.BROKEN_PIPE
+    return Exit.CLEAN
+
+
+def _run(arguments: list[str]) -> int:
+    from reviewbot.frontends.cli import cli
+
+    status = cli.main(arguments, prog_name="reviewbot", standalone_mode=False)
+    sys.stdout.flush()
+    return int(status or 0)
+
+
+def _explain(error: Exception, is_verbose: bool) -> int:
+    """The exit code for an error, after saying it."""
+    import click
+
+    from reviewbot.errors import DeliveryError, ReviewbotError, UsageError
+
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.Abort):
+        say("interrupted")
+        return Exit.INTERRUPTED
+    if isinstance(error, click.ClickException):
+        say(_click_sentence(error))
+        return Exit.USAGE
+    if isinstance(error, ReviewbotError):
+        say(_ended(str(error)))
+        if isinstance(error, UsageError):
+            return Exit.USAGE
+        return Exit.NOT_DELIVERED if isinstance(error, DeliveryError) else Exit.NOT_REVIEWED
+    return _report_bug(error, is_verbose)
+
+
+def _click_sentence(error: Exception) -> str:
+    """click's message, and where the help for that command is."""
+    import click
+
+    assert isinstance(error, click.ClickException)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f" See `{context.command_path} --help`." if context is not None else ""
+    return f"{_ended(error.format_message())}{hint}"
+
+
+def _report_bug(error: Exception, is_verbose: bool) -> int:
+    """No traceback for users: it goes to a file that they can send, or to stderr when they asked for details."""
+    import traceback
+
+    trace = _without_secrets("".join(traceback.format_exception(error)))
+    where = "see above"
+    if is_verbose:
+        print(trace, file=sys.stderr)
+    else:
+        where = _keep_trace(trace)
+    say(f"this is a bug in reviewbot ({type(error).__name__}); please report it with the details: {where}.")
+    return Exit.BUG
+
+
+def _keep_trace(trace: str) -> str:
+    """Write the traceback where only the user can read it; gives the place, or how to see it."""
+    from reviewbot.config import state_dir
+
+    try:
+        directory = state_dir()
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = directory / f"bug-{os.getpid()}.txt"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as stream:
+            stream.write(trace.encode("utf-8", "backslashreplace").decode("utf-8"))
+    except (OSError, UnicodeError):
+        return "run it again with -v"
+    return str(path)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+
+def _without_secrets(text: str) -> str:
+    """The text without the value of any environment variable that is called a secret."""
+    for name, value in os.environ.items():
+        if len(value) >= 6 and any(word in name.upper() for word in _SECRET_WORDS):
+            text = text.replace(value, "(hidden)")
+    return text
+
+
+def _silence(stream: object) -> None:
+    """After a broken pipe: let Python's own flush at exit find something that takes it."""
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a descriptor is what is needed
+        os.dup2(nowhere.fileno(), stream.fileno())  # type: ignore[attr-defined]

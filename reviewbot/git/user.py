@@ -1,0 +1,34 @@
+"""What git says to its own user: settings from every file, and where hooks lie. For a developer's commands only.
+
+Nothing here runs what a repository configures: `git config --get` and `git rev-parse` only read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from reviewbot.errors import GitError
+
+
+def user_setting(directory: Path, name: str) -> str | None:
+    """The value of a setting as git sees it in `directory`, with the user's global file; None when it is not set."""
+    found = _ask(directory, "config", "--get", name)
+    return found if found else None
+
+
+def hooks_directory(directory: Path) -> Path:
+    """Where git looks for hooks: core.hooksPath, or the hooks folder of the repository. Raises GitError."""
+    found = _ask(directory, "rev-parse", "--git-path", "hooks")
+    if found is None:
+        raise GitError(f"{directory} is not in a git repository; give another one with -C DIR.")
+    return (directory / os.path.expanduser(found)).resolve()  # noqa: PTH111 - joined afterwards
+
+
+def _ask(directory: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, check=False)
+    except OSError as error:
+        raise GitError(f"git cannot be started in {directory}: {error.strerror}") from None
+    return os.fsdecode(done.stdout).removesuffix("\n") if done.returncode == 0 else None
