@@ -6,6 +6,7 @@ import difflib
 import importlib
 
 import click
+from click.shell_completion import CompletionItem
 
 from reviewbot.frontends.commands import COMMANDS, overview, version
 
@@ -19,10 +20,16 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, function = COMMANDS[cmd_name].target.split(":")
+        module, function = COMMANDS[cmd_name][0].split(":")
         command = getattr(importlib.import_module(f"reviewbot.frontends.{module}"), function)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names and summaries, without importing what stands behind them."""
+        return [
+            CompletionItem(name, help=summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

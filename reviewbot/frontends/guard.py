@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
-from reviewbot.frontends.exits import Exit
-
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "SECRET", "PASSPHRASE", "API_KEY")
 
 
 def main() -> int:
     """Run the command line; returns the exit code. Findings are on stdout, everything else on stderr."""
     arguments = sys.argv[1:]
-    if arguments in (["--help"], ["-h"], ["help"], ["--version"], []):
+    is_completing = "_REVIEWBOT_COMPLETE" in os.environ
+    if arguments in (["--help"], ["-h"], ["help"], ["--version"], []) and not is_completing:
         return _answer_at_once(arguments)
+    from reviewbot.frontends.exits import Exit
+
     try:
         return _run(arguments)
     except BrokenPipeError:
@@ -41,18 +42,18 @@ def say(sentence: str) -> None:
 
 
 def _answer_at_once(arguments: list[str]) -> int:
-    """Help and version need no command line parser, whose import takes longer than the answer."""
+    """Help and version need no command line parser and no enum, whose imports take longer than the answer."""
     from reviewbot.frontends.commands import overview, version
 
     if not arguments:
         print(overview(), end="", file=sys.stderr)
-        return Exit.USAGE
+        return 2
     try:
         print(version() if arguments == ["--version"] else overview(), end="", flush=True)
     except BrokenPipeError:
         _silence(sys.stdout)
-        return Exit.BROKEN_PIPE
-    return Exit.CLEAN
+        return 141
+    return 0
 
 
 def _run(arguments: list[str]) -> int:
@@ -68,6 +69,7 @@ def _explain(error: Exception, is_verbose: bool) -> int:
     import click
 
     from reviewbot.errors import DeliveryError, ReviewbotError, UsageError
+    from reviewbot.frontends.exits import Exit
 
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
@@ -98,6 +100,8 @@ def _click_sentence(error: Exception) -> str:
 def _report_bug(error: Exception, is_verbose: bool) -> int:
     """No traceback for users: it goes to a file that they can send, or to stderr when they asked for details."""
     import traceback
+
+    from reviewbot.frontends.exits import Exit
 
     trace = _without_secrets("".join(traceback.format_exception(error)))
     where = "see above"

@@ -12,7 +12,7 @@ from typing import Any
 from reviewbot.config import Layer, Setting, check_sections, config_file, read_layer, resolve
 from reviewbot.errors import ConfigError
 from reviewbot.frontends.exits import FailOn
-from reviewbot.git.user import user_setting
+from reviewbot.git.user import toplevel, user_setting
 
 TREE_FILE = ".reviewbot.toml"
 WAIVERS = "waivers"
@@ -85,3 +85,11 @@ def command_line(values: Mapping[str, Any]) -> Layer:
     """What was given on the command line; None means not given."""
     table = {name: value for name, value in values.items() if value is not None}
     return Layer(origin="command line", table={"review": table})
+
+
+def developer_layers(config: Path | None, directory: Path) -> list[Layer]:
+    """All layers of a command that a developer runs in their own tree: the files, the tree's own file, git config."""
+    files = file_layers(config)
+    own, named = (files[:-1], files[-1:]) if config else (files, [])
+    top = toplevel(directory)
+    return [*own, *(tree_layer(top) if top else []), *named, *(git_layer(directory))]

@@ -18,6 +18,12 @@ def user_setting(directory: Path, name: str) -> str | None:
     return found if found else None
 
 
+def toplevel(directory: Path) -> Path | None:
+    """The top of the work tree around `directory`, or None where there is none."""
+    found = _ask(directory, "rev-parse", "--show-toplevel")
+    return Path(found) if found else None
+
+
 def hooks_directory(directory: Path) -> Path:
     """Where git looks for hooks: core.hooksPath, or the hooks folder of the repository. Raises GitError."""
     found = _ask(directory, "rev-parse", "--git-path", "hooks")
