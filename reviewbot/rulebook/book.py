@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.catalogue import CatalogueEntry, load_catalogue
+from reviewbot.rulebook.cpu_models import CpuModel, load_cpu_models
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
 from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
@@ -26,6 +27,7 @@ class Rulebook:
     policies: tuple[Policy, ...]
     words: Words
     catalogue: Mapping[str, CatalogueEntry]
+    cpu_models: Mapping[str, CpuModel]
     primitive_names: frozenset[str]
 
     def primitive(self, name: str, arch: str | None, version: KernelVersion | None = None) -> Primitive | None:
@@ -84,6 +86,7 @@ def load_rulebook(directory: Path | None = None) -> Rulebook:
         policies=load_policies(root),
         words=load_words(root),
         catalogue=load_catalogue(root),
+        cpu_models=load_cpu_models(root),
         primitive_names=frozenset(name for arch in architectures.values() for name in arch.entries),
     )
 
