@@ -22,7 +22,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What a patch does to one file, in inclusive 1-based line ranges: `added` to the new text, `removed` from the old."""
+    """What a patch does to one file, in inclusive 1-based ranges: lines `added` to the new, `removed` from the old text."""
 
     added: Ranges
     removed: Ranges

@@ -1,0 +1,169 @@
+"""What becomes of each observation over a series: there before, introduced by one patch, fixed by a later one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.findings.fingerprint import identity
+from reviewbot.source.states import Touched
+from reviewbot.source.tree import SourceTree
+from reviewbot.source.words import words_in
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the rules saw in some files of one tree."""
+
+    tree: SourceTree
+    observations: tuple[Observation, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Life:
+    """One observation, followed: as last seen; `introduced_by` None: it was there before; `fixed_by` None: it stays."""
+
+    observation: Observation
+    introduced_by: int | None = None
+    fixed_by: int | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """Follows observations from state to state. The function is the unit: what moves, stays."""
+
+    lives: list[Life] = field(default_factory=list)
+
+    def advance(
+        self,
+        patch: int,
+        before: Seen,
+        after: Seen,
+        changed: Mapping[str, Touched],
+        renames: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Take in one patch: what was seen before and after it, in the same files, by their old and their new names."""
+        new_path = dict(renames)
+        old = self._find_lives(before.observations)
+        pairs, gone, new = _match(before, after, changed, new_path)
+        for past, present in pairs:
+            old[id(past)].observation = present
+        unread_after = {(gap.path, gap.function) for gap in after.gaps}
+        for past in gone:
+            path = new_path.get(past.place.path, past.place.path)
+            if (path, past.place.function) not in unread_after:
+                old[id(past)].fixed_by = patch
+        unread_before = {(new_path.get(gap.path, gap.path), gap.function) for gap in before.gaps}
+        for present in new:
+            was_unread = (present.place.path, present.place.function) in unread_before
+            self._add(present, None if was_unread and not is_touched(present, changed) else patch)
+
+    def _find_lives(self, observations: Sequence[Observation]) -> dict[int, Life]:
+        """The life of each observation; one that is met for the first time was there before the series."""
+        alive = _by_key((life for life in self.lives if life.fixed_by is None), lambda life: identity(life.observation))
+        for lives in alive.values():
+            lives.sort(key=lambda life: life.observation.place)
+        found: dict[int, Life] = {}
+        for observation in sorted(observations, key=lambda seen: seen.place):
+            known = alive.get(identity(observation))
+            if known:
+                found[id(observation)] = known.pop(0)
+            else:
+                self.lives.append(life := Life(observation=observation))
+                found[id(observation)] = life
+        return found
+
+    def _add(self, observation: Observation, patch: int | None) -> None:
+        """A new life, or an old one again: a series may take something away and bring it back later."""
+        who = identity(observation)
+        for life in self.lives:
+            if life.fixed_by is not None and _without_path(life.observation) == _without_path(observation):
+                came_back_elsewhere = identity(life.observation) != who
+                if came_back_elsewhere and life.introduced_by is not None:
+                    continue
+                life.observation, life.fixed_by = observation, None
+                life.introduced_by = None if life.introduced_by is None else patch
+                return
+        self.lives.append(Life(observation=observation, introduced_by=patch))
+
+
+def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool:
+    """Whether a line that the observation is about was added."""
+    places = ((observation.place.path, observation.place.line), *observation.suspect_lines)
+    return any(path in changed and _is_in(line, changed[path].added) for path, line in places)
+
+
+def _match(
+    before: Seen, after: Seen, changed: Mapping[str, Touched], new_path: Mapping[str, str]
+) -> tuple[list[tuple[Observation, Observation]], list[Observation], list[Observation]]:
+    """(pairs, gone, new): by identity first, then by what stays when a function is moved, renamed or cut in pieces."""
+    old_path = {new: old for old, new in new_path.items()}
+    removed = {path: touched.removed for path, touched in changed.items()}
+
+    def was_removed(seen: Observation) -> bool:
+        return _is_in(seen.place.line, removed.get(new_path.get(seen.place.path, seen.place.path), ()))
+
+    gone, new = list(before.observations), list(after.observations)
+    pairs: list[tuple[Observation, Observation]] = []
+    for old_key, new_key in (
+        (lambda o: identity(o, new_path.get(o.place.path)), identity),
+        (_without_path, _without_path),
+        (
+            lambda o: _as_moved(o, before.tree, new_path),
+            lambda o: _as_new_function(o, before.tree, after.tree, old_path),
+        ),
+    ):
+        old_groups, new_groups = _by_key(gone, old_key), _by_key(new, new_key)
+        for key in old_groups.keys() & new_groups.keys():
+            # of several alike, those on lines that the patch leaves alone belong together
+            olds = sorted(old_groups[key], key=lambda o: (was_removed(o), o.place))
+            news = sorted(new_groups[key], key=lambda o: (is_touched(o, changed), o.place))
+            pairs += zip(olds, news, strict=False)
+        matched = {id(seen) for pair in pairs for seen in pair}
+        gone = [seen for seen in gone if id(seen) not in matched]
+        new = [seen for seen in new if id(seen) not in matched]
+    return pairs, gone, new
+
+
+def _without_path(observation: Observation) -> Hashable:
+    rule, _, function, words = identity(observation)
+    return rule, function, words
+
+
+def _as_moved(observation: Observation, tree: SourceTree, new_path: Mapping[str, str]) -> Hashable:
+    rule, path, _, words = identity(observation)
+    return rule, new_path.get(path, path), words, _line_of(tree, observation.place)
+
+
+def _as_new_function(
+    observation: Observation, before: SourceTree, after: SourceTree, old_path: Mapping[str, str]
+) -> Hashable:
+    """As _as_moved, but only for a function whose name the file did not hold before; nothing else is a rename."""
+    rule, path, function, words = identity(observation)
+    name = function.rpartition("(")[2].rstrip(")")
+    if not name or words_in(before.read(old_path.get(path, path)) or b"", (name,)):
+        return observation.place, "not a new function"
+    return rule, path, words, _line_of(after, observation.place)
+
+
+def _line_of(tree: SourceTree, place: Place) -> bytes:
+    lines = (tree.read(place.path) or b"").split(b"\n")
+    return b"".join(lines[place.line - 1].split()) if 0 < place.line <= len(lines) else b""
+
+
+def _is_in(line: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= line <= last for first, last in ranges)
+
+
+def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    groups: dict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups

@@ -1,0 +1,159 @@
+"""Which files a patch makes worth inspecting: changed code that touches user memory, and users of what changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reviewbot.csyntax.definition import DefinitionKind
+from reviewbot.csyntax.items import Item, function_at, macro_at
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rulebook.primitives import Effect
+from reviewbot.source.states import PatchState, Ranges
+from reviewbot.source.tree import SourceTree
+from reviewbot.source.words import words_in
+
+_C_FILES = (".c", ".h")
+_MAX_LEVELS = 3
+# With more users than this, every file with a block is inspected instead of looking for the way from one to the other.
+_MAX_USERS = 48
+_CALLED = re.compile(rb"(\w+)\s*\(")
+_FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
+
+
+@dataclass(slots=True)
+class Scope:
+    """`paths` to inspect before and after the patch, each where it exists; `functions` are the (path, name) whose own
+    text the patch changes, by the path after it."""
+
+    paths: set[str] = field(default_factory=set)
+    functions: set[tuple[str, str]] = field(default_factory=set)
+
+
+def find_scope(state: PatchState, book: Rulebook) -> Scope:
+    """The scope of one patch. Asks the tree for users only when what changed can matter inside a block elsewhere."""
+    scope = Scope()
+    old_paths = {new: old for old, new in state.renames}
+    used_elsewhere: set[str] = set()
+    for path in sorted(state.changed):
+        if not path.endswith(_C_FILES):
+            continue
+        touched, old_path = state.changed[path], old_paths.get(path, path)
+        sides = ((state.before, old_path, touched.removed), (state.after, path, touched.added))
+        for tree, where, ranges in sides:
+            content = tree.read(where)
+            if content is None:
+                continue
+            items, loose = _touched_items(content, ranges)
+            scope.functions |= {(path, item.name) for item in items}
+            names = _names_that_matter(items, loose, book)
+            held = words_in(content, book.primitive_names) if names or items or loose else set()
+            if held and (loose or names or any(words_in(item.text, book.primitive_names) for item in items)):
+                scope.paths.add(path)
+            used_elsewhere |= {name for name, is_local in names if not (is_local and where.endswith(".c"))}
+    if used_elsewhere:
+        scope.paths |= _users(state.after, used_elsewhere, book)
+    return scope
+
+
+def _touched_items(content: bytes, ranges: Ranges) -> tuple[list[Item], list[bytes]]:
+    """The functions and macros that hold touched lines, and the touched lines that are in none."""
+    starts = _line_starts(content)
+    items: list[Item] = []
+    loose: list[bytes] = []
+    for first, last in ranges:
+        for line in range(first, min(last, len(starts) - 1) + 1):
+            start, end = starts[line - 1], starts[line]
+            text = content[start:end]
+            if not text.strip() or (items and items[-1].start <= start < items[-1].end):
+                continue
+            offset = start + len(text) - len(text.lstrip())
+            item = function_at(content, offset) or macro_at(content, offset)
+            if item:
+                items.append(item)
+            else:
+                loose.append(text)
+    return items, loose
+
+
+def _names_that_matter(items: Iterable[Item], loose: Iterable[bytes], book: Rulebook) -> set[tuple[str, bool]]:
+    """(name, whether only its own file can use it) of changed things that a block elsewhere may depend on: macros, and
+    functions whose body runs in the block or whose annotations say that it may. A change in the body of any other
+    function alters nothing for its callers."""
+    marks = _marks(book)
+    blocks = _block_words(book)
+    names: set[tuple[str, bool]] = set()
+    for item in items:
+        if item.kind is DefinitionKind.MACRO:
+            if _FUNCTION_LIKE.match(item.text):
+                names.add((item.name, True))
+            continue
+        head = item.text[: item.body - item.start]
+        is_local = bool(words_in(head, ("static",)))
+        if words_in(head, marks) or words_in(item.text, blocks):
+            names.add((item.name, is_local))
+    for line in loose:
+        if words_in(line, marks) and (declared := _CALLED.search(line)):
+            names.add((declared[1].decode(), False))
+    return names
+
+
+def _users(tree: SourceTree, names: Collection[str], book: Rulebook) -> set[str]:
+    """The files with blocks that use one of the names, directly or through macros and functions that run in a block."""
+    blocks = _block_words(book)
+    found: set[str] = set()
+    asked: set[str] = set()
+    level = set(names)
+    for _ in range(_MAX_LEVELS):
+        asked |= level
+        answer = tree.search(level | blocks, _C_FILES)
+        block_files = {path for word in blocks for path in answer[word]}
+        users = {path for name in level for path in answer[name]}
+        found |= users & block_files
+        if len(users - block_files) > _MAX_USERS:
+            return found | block_files
+        level = {name for path in users - block_files for name in _definitions_using(tree, path, level, book)} - asked
+        if not level:
+            break
+    return found
+
+
+def _definitions_using(tree: SourceTree, path: str, names: Collection[str], book: Rulebook) -> Iterator[str]:
+    content = tree.read(path) or b""
+    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b")
+    end = 0
+    for match in pattern.finditer(content):
+        if match.start() < end:
+            continue
+        item = function_at(content, match.start()) or macro_at(content, match.start())
+        if item is None:
+            continue
+        end = item.end
+        head = item.text[: item.body - item.start]
+        if item.name not in names and (item.kind is DefinitionKind.MACRO or words_in(head, _marks(book))):
+            yield item.name
+
+
+@lru_cache(maxsize=4)
+def _block_words(book: Rulebook) -> frozenset[str]:
+    """Primitives that stand in or around blocks, in any architecture."""
+    every = (each for arch in book.architectures.values() for entries in arch.entries.values() for each in entries)
+    return frozenset(each.name for each in every if each.effect not in (Effect.ACCESS, Effect.NEUTRAL))
+
+
+@lru_cache(maxsize=4)
+def _marks(book: Rulebook) -> frozenset[str]:
+    """Annotations that decide whether a call inside a block is safe."""
+    words = book.words
+    return words.notrace | words.noinstr | words.inline | words.always_inline
+
+
+@lru_cache(maxsize=8)
+def _line_starts(content: bytes) -> tuple[int, ...]:
+    """Offsets of the lines, and the length at the end."""
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", content))]
+    if starts[-1] != len(content):
+        starts.append(len(content))
+    return tuple(starts)
