@@ -1,0 +1,32 @@
+"""How much of one input is read: beyond a limit the rest is left out and a sentence says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on what strangers may send. The defaults lie far above anything seen on a kernel list.
+
+    `input_bytes`: one mailbox, unpacked. `messages`: mails in one input. `message_bytes`: one mail. `header_bytes`: the header
+    block of one mail. `mime_depth`, `mime_parts`: nesting and number of parts of one mail. `diff_bytes`, `files_per_patch`,
+    `hunks_per_file`, `hunk_lines`, `path_bytes`: one patch.
+    """
+
+    input_bytes: int = 1024 * _MIB
+    messages: int = 100_000
+    message_bytes: int = 32 * _MIB
+    header_bytes: int = _MIB // 4
+    mime_depth: int = 16
+    mime_parts: int = 200
+    diff_bytes: int = 32 * _MIB
+    files_per_patch: int = 5_000
+    hunks_per_file: int = 20_000
+    hunk_lines: int = 1_000_000
+    path_bytes: int = 4_096
+
+
+DEFAULT_LIMITS = Limits()
