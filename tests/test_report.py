@@ -9,7 +9,6 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-import reviews
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from reviewbot.findings.review import Outcome, Review
 from reviewbot.report import FORMATS, phrases
 from reviewbot.report.escape import visible
 from reviewbot.report.view import View
+from tests import reviews
 
 EVERY_FORMAT = pytest.mark.parametrize("name", FORMATS)
 ONE_PER_PATCH = ("patchwork",)  # says the worst finding of a patch, and how many more there are

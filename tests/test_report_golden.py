@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 
 import pytest
-import reviews
 
 from reviewbot import __version__
 from reviewbot.report import FORMATS
 from reviewbot.report.view import View
+from tests import reviews
 
 GOLDEN = Path(__file__).parent.parent / "fixtures" / "reports"
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 
 import pytest
-import reviews
 
 from reviewbot.findings.finding import Status
 from reviewbot.report import mail
 from reviewbot.report.view import View
+from tests import reviews
 
 
 def test_only_patches_that_leave_a_new_finding_get_a_reply() -> None:

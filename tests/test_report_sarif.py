@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import reviews
 
 from reviewbot.findings.finding import HeldBack, Status
 from reviewbot.findings.review import Review
 from reviewbot.report import sarif
 from reviewbot.report.view import RuleText, View
+from tests import reviews
 
 # Property names of each object in SARIF 2.1.0 that we use; the format allows no others.
 ALLOWED = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from reviewbot import __version__
 
-
-# name -> (`module:function` below reviewbot.frontends, a click command; what it does in one line). Plain tuples, because
-# `typing` and `enum` alone would double the time until --help is there.
+# name -> (`module:function` below reviewbot.frontends, a click command; what it does in one line). Plain tuples, for
+# importing `typing` and `enum` alone would double the time until --help is there.
 COMMANDS: dict[str, tuple[str, str]] = {
     "review": ("review:review", "Review a patch series from an mbox, a maildir, a folder of patches or stdin"),
     "range": ("range:range_", "Review the commits of a git range"),
