@@ -21,7 +21,7 @@ from reviewbot.http import Client, StatusError
 
 _GZIP = b"\x1f\x8b"
 _CACHED_AT_MOST = 500
-_MESSAGE_ID = re.compile(r"^[^\s<>/@]?[^\s<>@]*@[^\s<>@/]+$")
+_MESSAGE_ID = re.compile(r"^[^\s<>@/][^\s<>@]*@[^\s<>@/]+$")
 _VIEWS = frozenset({"raw", "t", "T", "t.mbox.gz", "t.atom", ""})
 
 
@@ -112,6 +112,8 @@ def _from_url(text: str) -> Mailed | None:
     if at is None or not parts.hostname or "/".join(steps[at + 1 :]) not in _VIEWS | {f"{view}/" for view in _VIEWS}:
         return None
     before = [step for step in steps[:at] if step]
+    if before[-1:] in (["patch"], ["cover"]):  # a patchwork, not an archive
+        return None
     if before == ["r"]:  # kernel.org's short links; all its mail is in one inbox
         before = ["all"]
     root = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
