@@ -11,9 +11,11 @@ Identity = tuple[str, str, str, tuple[str, ...]]
 
 
 def identity(observation: Observation, path: str | None = None) -> Identity:
-    """(rule, path, function, key words), without line numbers, which move. `path` stands in for the observation's own."""
+    """(rule, path, function, key words), without line numbers, which move. `path` stands in for the observation's
+    own."""
     place = observation.place
-    words = tuple("" if word == place.function else word for word in observation.key)
+    own = {place.path: "path", place.function: "function"}
+    words = tuple(own.get(word, word) for word in observation.key)
     return observation.rule, path or place.path, place.function, words
 
 

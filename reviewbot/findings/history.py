@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -28,9 +28,11 @@ class Seen:
 
 @dataclass(slots=True, kw_only=True)
 class Life:
-    """One observation, followed: as last seen; `introduced_by` None: it was there before; `fixed_by` None: it stays."""
+    """One observation, followed: as last seen, in `tree`. `introduced_by` None: it was there before the series;
+    `fixed_by` None: it is there in the end."""
 
     observation: Observation
+    tree: SourceTree
     introduced_by: int | None = None
     fixed_by: int | None = None
 
@@ -51,10 +53,10 @@ class History:
     ) -> None:
         """Take in one patch: what was seen before and after it, in the same files, by their old and their new names."""
         new_path = dict(renames)
-        old = self._find_lives(before.observations)
+        old = self._find_lives(before)
         pairs, gone, new = _match(before, after, changed, new_path)
         for past, present in pairs:
-            old[id(past)].observation = present
+            old[id(past)].observation, old[id(past)].tree = present, after.tree
         unread_after = {(gap.path, gap.function) for gap in after.gaps}
         for past in gone:
             path = new_path.get(past.place.path, past.place.path)
@@ -63,24 +65,24 @@ class History:
         unread_before = {(new_path.get(gap.path, gap.path), gap.function) for gap in before.gaps}
         for present in new:
             was_unread = (present.place.path, present.place.function) in unread_before
-            self._add(present, None if was_unread and not is_touched(present, changed) else patch)
+            self._add(present, after.tree, None if was_unread and not is_touched(present, changed) else patch)
 
-    def _find_lives(self, observations: Sequence[Observation]) -> dict[int, Life]:
+    def _find_lives(self, before: Seen) -> dict[int, Life]:
         """The life of each observation; one that is met for the first time was there before the series."""
         alive = _by_key((life for life in self.lives if life.fixed_by is None), lambda life: identity(life.observation))
         for lives in alive.values():
             lives.sort(key=lambda life: life.observation.place)
         found: dict[int, Life] = {}
-        for observation in sorted(observations, key=lambda seen: seen.place):
+        for observation in sorted(before.observations, key=lambda seen: seen.place):
             known = alive.get(identity(observation))
             if known:
                 found[id(observation)] = known.pop(0)
             else:
-                self.lives.append(life := Life(observation=observation))
+                self.lives.append(life := Life(observation=observation, tree=before.tree))
                 found[id(observation)] = life
         return found
 
-    def _add(self, observation: Observation, patch: int | None) -> None:
+    def _add(self, observation: Observation, tree: SourceTree, patch: int | None) -> None:
         """A new life, or an old one again: a series may take something away and bring it back later."""
         who = identity(observation)
         for life in self.lives:
@@ -88,10 +90,10 @@ class History:
                 came_back_elsewhere = identity(life.observation) != who
                 if came_back_elsewhere and life.introduced_by is not None:
                     continue
-                life.observation, life.fixed_by = observation, None
+                life.observation, life.tree, life.fixed_by = observation, tree, None
                 life.introduced_by = None if life.introduced_by is None else patch
                 return
-        self.lives.append(Life(observation=observation, introduced_by=patch))
+        self.lives.append(Life(observation=observation, tree=tree, introduced_by=patch))
 
 
 def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool:

@@ -1,0 +1,108 @@
+"""Walk along the states of a series: what is worth inspecting is inspected before and after each patch, and
+compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from reviewbot.findings.finding import Gap, Observation
+from reviewbot.findings.history import History, Life, Seen
+from reviewbot.findings.scope import Scope, find_scope
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.source.states import PatchState
+from reviewbot.source.tree import SourceTree
+
+# What the rules see in one file of a tree: the observations and the gaps.
+Look = Callable[[SourceTree, str], tuple[tuple[Observation, ...], tuple[Gap, ...]]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Followed:
+    """`lives` of everything seen; `gaps` of each patch, by its index; `inspected`: indexes of the patches that were
+    looked into."""
+
+    lives: list[Life]
+    gaps: dict[int, tuple[Gap, ...]] = field(default_factory=dict)
+    inspected: set[int] = field(default_factory=set)
+
+
+def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all: bool = False) -> Followed:
+    """Follow everything that the rules see from state to state. A file is looked at once per state, and not again for
+    the state before the next patch. `show_all`: give the gaps, too, that the series has nothing to do with."""
+    history = History()
+    followed = Followed(lives=history.lives)
+    seen = _SeenFiles(look)
+    for state in states:
+        scope = find_scope(state, book)
+        scope.paths |= _known_files_touched(state, history)
+        if not scope.paths:
+            seen.keep(state.after, state)
+            continue
+        old_path = {new: old for old, new in state.renames}
+        before = seen.look(state.before, sorted({old_path.get(path, path) for path in scope.paths}))
+        seen.keep(state.after, state, scope)
+        after = seen.look(state.after, sorted(scope.paths))
+        index = state.patch.index
+        history.advance(index, before, after, state.changed, state.renames)
+        gaps = after.gaps if show_all else _gaps_of(state, scope, before, after)
+        followed.gaps[index] = tuple(replace(gap, patch=index) for gap in gaps)
+        followed.inspected.add(index)
+    return followed
+
+
+class _SeenFiles:
+    """What was seen in each file of the latest tree."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._tree: SourceTree | None = None
+        self._files: dict[str, tuple[tuple[Observation, ...], tuple[Gap, ...]]] = {}
+
+    def look(self, tree: SourceTree, paths: Sequence[str]) -> Seen:
+        if tree is not self._tree:
+            self._tree, self._files = tree, {}
+        for path in paths:
+            if path not in self._files:
+                self._files[path] = self._look(tree, path) if tree.read(path) is not None else ((), ())
+        seen = [self._files[path] for path in paths]
+        return Seen(
+            tree=tree,
+            observations=tuple(dict.fromkeys(each for observations, _ in seen for each in observations)),
+            gaps=tuple(dict.fromkeys(each for _, gaps in seen for each in gaps)),
+        )
+
+    def keep(self, tree: SourceTree, state: PatchState, scope: Scope | None = None) -> None:
+        """Go on to `tree`: what the patch neither touches nor reaches is as it was seen before it."""
+        if self._tree is not state.before:
+            self._files = {}
+        stale = {*state.changed, *(old for old, _ in state.renames), *(scope.paths if scope else ())}
+        self._files = {path: seen for path, seen in self._files.items() if path not in stale}
+        self._tree = tree
+
+
+def _known_files_touched(state: PatchState, history: History) -> set[str]:
+    """Files with something known in them that the patch touches, or whose chain leads through a file that it touches:
+    at the least the lines move."""
+    new_path = dict(state.renames)
+    touched = set(state.changed)
+    found = set()
+    for life in history.lives:
+        if life.fixed_by is None:
+            places = (life.observation.place, *(link.place for link in life.observation.chain))
+            if any(new_path.get(place.path, place.path) in touched for place in places):
+                found |= {new_path.get(place.path, place.path) for place in places[:2]}
+    return found
+
+
+def _gaps_of(state: PatchState, scope: Scope, before: Seen, after: Seen) -> list[Gap]:
+    """The gaps that the patch brings, and those in what it changes; others are no news."""
+    new_path = dict(state.renames)
+    known = {(new_path.get(gap.path, gap.path), gap.function, gap.reason) for gap in before.gaps}
+
+    def concerns_patch(gap: Gap) -> bool:
+        if gap.function:
+            return (gap.path, gap.function) in scope.functions
+        return gap.path in state.changed
+
+    return [gap for gap in after.gaps if concerns_patch(gap) or (gap.path, gap.function, gap.reason) not in known]

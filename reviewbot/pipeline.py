@@ -1,0 +1,159 @@
+"""A series and its base come in; a Review goes out: every stage once, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from reviewbot.cost.environment import CpuChoice
+from reviewbot.cost.estimate import estimate
+from reviewbot.findings.excerpt import make_excerpt
+from reviewbot.findings.finding import Gap, Observation, Status
+from reviewbot.findings.follow import Followed, Look, follow
+from reviewbot.findings.outcome import missing_patches, to_result
+from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
+from reviewbot.findings.triage import Verdict, judge
+from reviewbot.git import Repository
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rules.inspection import inspect
+from reviewbot.series.from_git import series_from_push, series_from_range, series_from_staged
+from reviewbot.series.kernel import why_not_kernel
+from reviewbot.series.patch import Series
+from reviewbot.source.base import choose_base
+from reviewbot.source.git_tree import CommitTree
+from reviewbot.source.states import PatchState, build_states
+from reviewbot.source.tree import SourceTree
+from reviewbot.source.version import kernel_version
+
+NO_BASE = Base(rev="", how="no tree was given, so only the lines in the patches are known")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOptions:
+    """`show_all`: report what the series does not change, hints, and what is below the thresholds. `cpu` chooses the
+    model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all)."""
+
+    show_all: bool = False
+    cpu: CpuChoice = field(default_factory=CpuChoice)
+    rules: frozenset[str] | None = None
+
+
+def review(
+    series: Series, base: SourceTree | None, options: ReviewOptions, book: Rulebook, origin: Base = NO_BASE
+) -> Review:
+    """Review a series on top of `base` (None: by its hunks alone); `origin` says what the base is."""
+    not_kernel = _not_kernel(series, base)
+    states = build_states(series, base)
+    looked_at = [state for state in states if not not_kernel.get(state.patch.index)]
+    followed = follow(looked_at, book, _look(book, options), show_all=options.show_all)
+    cpu = _with_kernel_of(base, options.cpu)
+    verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
+    findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
+    return Review(
+        series=series,
+        subject=series.subject,
+        base=origin,
+        patches=_results(series, states, followed, not_kernel),
+        findings=findings,
+        held_back=tuple(verdict.to_held_back() for verdict in verdicts if verdict.held_back),
+        gaps=tuple(gap for index in sorted(followed.gaps) for gap in followed.gaps[index]),
+        switches=(),
+        excerpts=tuple(_excerpts(verdicts, states)),
+        notes=series.notes,
+        cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
+    )
+
+
+def review_on_tree(
+    series: Series, repository: Repository, options: ReviewOptions, book: Rulebook, wanted_base: str | None = None
+) -> Review:
+    """Review a series from mail on the tree of `repository`. Raises InputError for a wrong `wanted_base`."""
+    rev, how = choose_base(repository, series, wanted_base)
+    return review(series, CommitTree(repository, rev), options, book, Base(rev=rev, how=how))
+
+
+def review_range(repository: Repository, range_text: str | None, options: ReviewOptions, book: Rulebook) -> Review:
+    """Review `A..B`, one commit, or by default what the current branch has above its upstream branch."""
+    series = series_from_range(repository, range_text)
+    return _review_commits(series, repository, "the parent of the first commit", options, book)
+
+
+def review_push(repository: Repository, from_ref: str, to_ref: str, options: ReviewOptions, book: Rulebook) -> Review:
+    """Review what a push brings."""
+    series = series_from_push(repository, from_ref, to_ref)
+    return _review_commits(series, repository, "the parent of the first commit", options, book)
+
+
+def review_staged(repository: Repository, options: ReviewOptions, book: Rulebook) -> Review:
+    """Review what is staged against HEAD, or against nothing before the first commit."""
+    series = series_from_staged(repository)
+    return _review_commits(series, repository, "HEAD", options, book)
+
+
+def _review_commits(
+    series: Series, repository: Repository, what: str, options: ReviewOptions, book: Rulebook
+) -> Review:
+    if series.base_commit is None:
+        base = CommitTree(repository, repository.empty_tree, label="an empty tree")
+        return review(series, base, options, book, Base(rev="", how="nothing: there is no commit below"))
+    base = CommitTree(repository, series.base_commit)
+    return review(series, base, options, book, Base(rev=series.base_commit, how=what))
+
+
+def _not_kernel(series: Series, base: SourceTree | None) -> dict[int, str | None]:
+    """Patch index -> why it is not for the kernel. On a kernel tree everything is."""
+    if base is not None and kernel_version(base):
+        return {}
+    return {patch.index: why_not_kernel(patch) for patch in series.patches}
+
+
+def _look(book: Rulebook, options: ReviewOptions) -> Look:
+    def look(tree: SourceTree, path: str) -> tuple[tuple[Observation, ...], tuple[Gap, ...]]:
+        inspection = inspect(tree, [path], book)
+        wanted = options.rules
+        kept = tuple(seen for seen in inspection.observations if wanted is None or seen.rule in wanted)
+        return kept, inspection.gaps
+
+    return look
+
+
+def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:
+    if base is None or choice.environment.kernel is not None:
+        return choice
+    return replace(choice, environment=replace(choice.environment, kernel=kernel_version(base)))
+
+
+def _results(
+    series: Series, states: Sequence[PatchState], followed: Followed, not_kernel: Mapping[int, str | None]
+) -> tuple[PatchResult, ...]:
+    results = [
+        to_result(
+            state,
+            inspected=state.patch.index in followed.inspected,
+            gaps=followed.gaps.get(state.patch.index, ()),
+            not_kernel=not_kernel.get(state.patch.index),
+        )
+        for state in states
+    ]
+    return tuple(sorted([*results, *missing_patches(series)], key=lambda result: result.index))
+
+
+def _excerpts(verdicts: Sequence[Verdict], states: Sequence[PatchState]) -> Iterator[tuple[str, SourceExcerpt]]:
+    """The lines around each finding as it was last seen, with what the series did to them up to there."""
+    by_index = {state.patch.index: state for state in states}
+    for verdict in verdicts:
+        finding, tree = verdict.finding, verdict.life.tree
+        text = tree.read(finding.place.path)
+        if text is None:
+            continue
+        is_gone = finding.status is Status.FIXED and finding.fixed_by is not None
+        if is_gone and finding.fixed_by:
+            other = by_index[finding.fixed_by].after
+        elif tree.is_complete:
+            other = states[0].before
+        else:  # hunks of different patches are no text to compare
+            other = by_index[finding.patch].before if finding.patch else tree
+        excerpt = make_excerpt(
+            finding.place.path, text, finding.place.line, other.read(finding.place.path) or b"", is_gone=is_gone
+        )
+        yield finding.fingerprint, excerpt
