@@ -106,6 +106,7 @@ def to_wish(values: dict[str, Any]) -> Wish:
 
 def unknown(what: str, word: str, known: list[str]) -> click.UsageError:
     """The error for a word that is none of the known ones, with the one that was probably meant."""
-    close = difflib.get_close_matches(word, known, n=1)
-    meant = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
+    folded = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), folded, n=1)
+    meant = f"Did you mean {folded[close[0]]!r}?" if close else f"There are: {', '.join(known)}."
     return click.UsageError(f"There is no {what} {word!r}. {meant}")

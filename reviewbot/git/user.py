@@ -24,6 +24,12 @@ def toplevel(directory: Path) -> Path | None:
     return Path(found) if found else None
 
 
+def git_directory(directory: Path) -> Path | None:
+    """The repository that all work trees of `directory` share, or None where there is none."""
+    found = _ask(directory, "rev-parse", "--git-common-dir")
+    return (directory / found).resolve() if found else None
+
+
 def hooks_directory(directory: Path) -> Path:
     """Where git looks for hooks: core.hooksPath, or the hooks folder of the repository. Raises GitError."""
     found = _ask(directory, "rev-parse", "--git-path", "hooks")

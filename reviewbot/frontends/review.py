@@ -1,0 +1,85 @@
+"""`reviewbot review`: a series as it travels, from an mbox, a maildir, a folder of patches or stdin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewbot.frontends.options import review_options, to_wish
+
+if TYPE_CHECKING:
+    from reviewbot.findings.review import Review
+    from reviewbot.frontends.reviewing import Ready
+    from reviewbot.series.patch import Series
+
+
+@click.command()
+@click.argument("sources", metavar="MBOX|MAILDIR|DIR|-", nargs=-1, required=True)
+@click.option(
+    "--tree",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The kernel tree that the series is for: a git work tree, a bare repository or a folder of sources.",
+)
+@click.option("--base", metavar="REV", help="The commit that the series is applied to, in the repository of --tree.")
+@review_options
+def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **values: Any) -> int:
+    """Review a patch series from an mbox, a maildir, a folder of `git format-patch` files, or stdin (-).
+
+    The newest version of the newest series is reviewed. Without a tree the review works from the patches alone,
+    and says what it could not see.
+
+    \b
+    Examples:
+      reviewbot review series.mbox --tree ~/linux
+      b4 am -o- MESSAGE-ID | reviewbot review - --tree ~/linux
+      reviewbot review outgoing/ --tree ~/linux --format json
+    """
+    from reviewbot.frontends import settings
+    from reviewbot.frontends.reviewing import conclude, prepare
+
+    wish = to_wish(values)
+    layers = [*settings.file_layers(wish.config), *settings.git_layer(Path.cwd())]
+    ready = prepare(wish, layers)
+    series, unread = _read(sources)
+    tree = tree or ready.section.tree
+    if base and tree is None:
+        raise click.UsageError("--base names a commit of a tree; give the tree with --tree DIR.")
+    return conclude(lambda: _with_gaps(_review(series, tree, base, ready), unread), wish, ready, layers)
+
+
+def _read(sources: tuple[str, ...]) -> tuple[Series, tuple[str, ...]]:
+    """The series to review, and a sentence for each mail that could not be read."""
+    from reviewbot.mail.mailbox import read_mailbox
+    from reviewbot.series.from_mail import choose_series, find_series
+
+    inputs = [read_mailbox(source) for source in sources]
+    messages = [message for each in inputs for message in each.messages]
+    return choose_series(find_series(messages)), tuple(problem for each in inputs for problem in each.problems)
+
+
+def _review(series: Series, tree: Path | None, base: str | None, ready: Ready) -> Review:
+    from reviewbot import pipeline
+    from reviewbot.findings.review import Base
+    from reviewbot.git import Repository
+    from reviewbot.source.folder_tree import FolderTree, is_git
+
+    if tree is None:
+        return pipeline.review(series, None, ready.options, ready.book)
+    if is_git(tree):
+        return pipeline.review_on_tree(series, Repository.open(tree), ready.options, ready.book, base)
+    if base:
+        raise click.UsageError(f"{tree} is a folder without git, so it has no {base!r}.")
+    origin = Base(rev="", how=f"the files in {tree}, which is no git repository")
+    return pipeline.review(series, FolderTree(tree.resolve()), ready.options, ready.book, origin)
+
+
+def _with_gaps(made: Review, sentences: tuple[str, ...]) -> Review:
+    """What could not be read might have been part of the series, so it is a gap."""
+    from reviewbot.findings.finding import Gap
+
+    gaps = tuple(Gap(path="", line=0, function="", reason=sentence) for sentence in sentences)
+    return replace(made, gaps=(*made.gaps, *gaps))

@@ -1,0 +1,146 @@
+"""What every reviewing command does around the pipeline: settings in, report and exit code out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reviewbot.config import Layer
+from reviewbot.errors import DeliveryError, UsageError
+from reviewbot.findings.review import Review
+from reviewbot.findings.waivers import hold_back, read_baseline, read_waivers, to_baseline
+from reviewbot.frontends import output, settings
+from reviewbot.frontends.exits import Exit, exit_code
+from reviewbot.frontends.options import Wish, unknown
+
+if TYPE_CHECKING:
+    from reviewbot.cost.environment import CpuChoice
+    from reviewbot.pipeline import ReviewOptions
+    from reviewbot.report.view import View
+    from reviewbot.rulebook.book import Rulebook
+    from reviewbot.rulebook.primitives import KernelVersion
+
+_SWITCHED = {"on": True, "off": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """All that a review needs beside its input. `section` is [review] with the command line on top."""
+
+    section: settings.ReviewSection
+    options: ReviewOptions
+    book: Rulebook
+
+
+def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
+    """Settings and rules for one run. Raises UsageError for a CPU, version or setting that does not exist."""
+    from reviewbot.pipeline import ReviewOptions
+    from reviewbot.rulebook.book import load_rulebook
+
+    given = settings.command_line(
+        {
+            "cpu": wish.cpu,
+            "mitigations": wish.mitigations,
+            "kernel": wish.kernel,
+            "min_cycles": wish.min_cycles,
+            "fail_on": wish.fail_on.value if wish.fail_on else None,
+        }
+    )
+    section, _ = settings.section("review", [*layers, given])
+    book = load_rulebook(wish.rules)
+    options = ReviewOptions(show_all=wish.everything, cpu=_cpu(section, book))
+    return Ready(section=section, options=options, book=book)
+
+
+def conclude(
+    make: Callable[[], Review], wish: Wish, ready: Ready, layers: Sequence[Layer], *, only_findings: bool = False
+) -> Exit:
+    """Review, hold back what is accepted, write the report, and say what to exit with.
+
+    `only_findings`: without a finding there is no report; the caller says what was not reviewed.
+    """
+    baseline = read_baseline(wish.baseline) if wish.baseline else frozenset()
+    waivers = read_waivers(layers)
+    review = _above(ready.section.min_cycles, hold_back(make(), waivers, baseline, date.today()))
+    if wish.write_baseline:
+        _write_baseline(review, wish.write_baseline)
+    status = exit_code(review, ready.section.fail_on)
+    is_silent = only_findings or (wish.quiet and status is Exit.CLEAN)
+    if is_silent and not review.findings and not wish.output:
+        return status
+    from reviewbot.report import FORMATS
+
+    text = FORMATS[wish.format].render(review, _view(wish, ready))
+    output.emit(text, wish.output, for_people=wish.format in output.FOR_PEOPLE)
+    return status
+
+
+def _above(least: float | None, review: Review) -> Review:
+    """--min-cycles: cheaper findings are held back; what is fixed or wrong for another reason costs nothing to say."""
+    from reviewbot.findings.finding import HeldBack, Severity
+
+    if least is None:
+        return review
+    cheap = [
+        finding
+        for finding in review.findings
+        if finding.cost.cycles.typ < least and finding.severity is not Severity.ERROR
+    ]
+    held = tuple(HeldBack(finding=each, reason=f"costs less than {least:g} cycles (--min-cycles)") for each in cheap)
+    kept = tuple(finding for finding in review.findings if finding not in cheap)
+    return replace(review, findings=kept, held_back=(*review.held_back, *held))
+
+
+def _cpu(section: settings.ReviewSection, book: Rulebook) -> CpuChoice:
+    from reviewbot.cost.environment import CpuChoice, Environment, find_cpu
+
+    if section.mitigations not in (None, *_SWITCHED):
+        raise UsageError(f"mitigations can be on or off, not {section.mitigations!r}.")
+    mitigations = None if section.mitigations is None else _SWITCHED[section.mitigations]
+    names = [name for model in book.cpu_models.values() for name in (model.name, *model.aliases)]
+    if section.cpu and section.cpu.lower() not in map(str.lower, names):
+        raise unknown("CPU model", section.cpu, names)
+    return CpuChoice(
+        model=find_cpu(book, section.cpu) if section.cpu else None,
+        environment=Environment(mitigations=mitigations, kernel=_kernel(section.kernel)),
+    )
+
+
+def _kernel(text: str | None) -> KernelVersion | None:
+    from reviewbot.rulebook.primitives import KernelVersion
+
+    if text is None:
+        return None
+    major, _, minor = text.removeprefix("v").partition(".")
+    minor = minor.partition(".")[0].partition("-")[0]
+    if not (major.isdecimal() and minor.isdecimal()):
+        raise UsageError(f"{text!r} is not a kernel version such as 6.1.")
+    return KernelVersion(major=int(major), minor=int(minor))
+
+
+def _view(wish: Wish, ready: Ready) -> View:
+    from reviewbot.report.view import RuleText, View
+
+    rules = tuple(
+        RuleText(slug=entry.slug, title=entry.short, why=entry.full, fix=entry.fix)
+        for entry in ready.book.catalogue.values()
+    )
+    is_terminal = wish.output is None and wish.format == "terminal"
+    return View(
+        width=output.width() if is_terminal else output.PIPE_WIDTH,
+        colour=output.wants_colour(wish.colour) if is_terminal or wish.colour else False,
+        cpu=ready.section.cpu or "",
+        verbose=wish.verbose,
+        rules=rules,
+    )
+
+
+def _write_baseline(review: Review, path: Path) -> None:
+    accepted = [*review.findings, *(entry.finding for entry in review.held_back if entry.reason == "in the baseline")]
+    try:
+        path.write_text(to_baseline(accepted), encoding="utf-8")
+    except OSError as error:
+        raise DeliveryError(f"{path}: the baseline cannot be written: {error.strerror}.") from error
