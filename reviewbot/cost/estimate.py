@@ -42,7 +42,7 @@ _Priced = tuple[list[Term | None], str]
 
 def _price_repeated_pair(observation: Observation, model: CpuModel, environment: Environment) -> _Priced:
     directions = _directions(observation)
-    # One pair remains outside a loop; of a pair in every iteration all go, for the one in front of the loop is paid once.
+    # One pair remains; outside a loop it is one of these, around a loop it is paid once and not in each iteration.
     kept = 0 if observation.per is Per.ITERATION else 1
     guarded = max(0, sum(is_guarded(model, direction) for direction in directions) - kept)
     reads = max(0, sum(direction is not Direction.WRITE for direction in directions) - kept)
