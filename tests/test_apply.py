@@ -143,7 +143,7 @@ MODIFY = make_change(NUMBERED, NUMBERED.replace(b"line 20\n", b"line twenty\n"))
 ADD = FileChange(kind=ChangeKind.ADDED, old_path=None, new_path="n.c", hunks=make_change(b"", b"one\n").hunks)
 DELETE = reverse(ADD)
 REFUSED = {
-    "no such file": (None, MODIFY, 0, "is not in the tree"),
+    "no such file": (None, MODIFY, 0, "the tree has no such file"),
     "already applied": (NUMBERED.replace(b"line 20\n", b"line twenty\n"), MODIFY, 0, "already has this change"),
     "already added": (b"one\n", ADD, 0, "already has this file"),
     "added over another": (b"two\n", ADD, 0, "already has one of that name"),

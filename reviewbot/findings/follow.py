@@ -36,6 +36,8 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
     for state in states:
         scope = find_scope(state, book)
         scope.paths |= _known_files_touched(state, history)
+        index = state.patch.index
+        followed.gaps[index] = tuple(replace(gap, patch=index) for gap in scope.gaps)
         if not scope.paths:
             seen.keep(state.after, state)
             continue
@@ -43,10 +45,9 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
         before = seen.look(state.before, sorted({old_path.get(path, path) for path in scope.paths}))
         seen.keep(state.after, state, scope)
         after = seen.look(state.after, sorted(scope.paths))
-        index = state.patch.index
         history.advance(index, before, after, state.changed, state.renames)
         gaps = after.gaps if show_all else _gaps_of(state, scope, before, after)
-        followed.gaps[index] = tuple(replace(gap, patch=index) for gap in gaps)
+        followed.gaps[index] += tuple(replace(gap, patch=index) for gap in gaps)
         followed.inspected.add(index)
     return followed
 

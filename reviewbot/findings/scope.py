@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.items import Item, function_at, macro_at
+from reviewbot.findings.finding import Gap
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
 from reviewbot.source.states import PatchState, Ranges
@@ -26,10 +27,11 @@ _FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
 @dataclass(slots=True)
 class Scope:
     """`paths` to inspect before and after the patch, each where it exists; `functions` are the (path, name) whose own
-    text the patch changes, by the path after it."""
+    text the patch changes, by the path after it; `gaps` are users of changed code that cannot be known."""
 
     paths: set[str] = field(default_factory=set)
     functions: set[tuple[str, str]] = field(default_factory=set)
+    gaps: list[Gap] = field(default_factory=list)
 
 
 def find_scope(state: PatchState, book: Rulebook) -> Scope:
@@ -40,22 +42,54 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
     for path in sorted(state.changed):
         if not path.endswith(_C_FILES):
             continue
-        touched, old_path = state.changed[path], old_paths.get(path, path)
-        sides = ((state.before, old_path, touched.removed), (state.after, path, touched.added))
-        for tree, where, ranges in sides:
-            content = tree.read(where)
-            if content is None:
-                continue
-            items, loose = _touched_items(content, ranges)
-            scope.functions |= {(path, item.name) for item in items}
-            names = _names_that_matter(items, loose, book)
-            held = words_in(content, book.primitive_names) if names or items or loose else set()
-            if held and (loose or names or any(words_in(item.text, book.primitive_names) for item in items)):
-                scope.paths.add(path)
-            used_elsewhere |= {name for name, is_local in names if not (is_local and where.endswith(".c"))}
+        touched = state.changed[path]
+        before = _look_at(state.before.read(old_paths.get(path, path)), touched.removed, book)
+        after = _look_at(state.after.read(path), touched.added, book)
+        scope.functions |= {(path, item.name) for item in (*before.items, *after.items)}
+        if before.is_of_interest or after.is_of_interest:
+            scope.paths.add(path)
+        names = before.names | after.names
+        used_elsewhere |= {name for name, is_local in names if not (is_local and path.endswith(".c"))}
+        if not state.after.is_complete:
+            scope.gaps += _unknown_users(path, before.items, after.items, book)
     if used_elsewhere:
         scope.paths |= _users(state.after, used_elsewhere, book)
     return scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One file on one side of a patch: what it touches there, and whether that makes the file worth inspecting."""
+
+    items: tuple[Item, ...] = ()
+    names: frozenset[tuple[str, bool]] = frozenset()
+    is_of_interest: bool = False
+
+
+def _look_at(content: bytes | None, ranges: Ranges, book: Rulebook) -> _Side:
+    if content is None or not ranges:
+        return _Side()
+    items, loose = _touched_items(content, ranges)
+    names = _names_that_matter(items, loose, book)
+    # a changed declaration or macro may matter to any access in the file, a changed function to itself
+    is_of_interest = any(words_in(item.text, book.primitive_names) for item in items) or (
+        bool(names or loose) and bool(words_in(content, book.primitive_names))
+    )
+    return _Side(items=tuple(items), names=frozenset(names), is_of_interest=is_of_interest)
+
+
+def _unknown_users(path: str, before: Iterable[Item], after: Iterable[Item], book: Rulebook) -> Iterator[Gap]:
+    """Without a tree nobody can tell whether a function that loses its annotation is called inside a block."""
+    old = {item.name: item for item in before}
+    for item in after:
+        if item.name in old and (lost := _marks_of(old[item.name], book) - _marks_of(item, book)):
+            words = ", ".join(sorted(lost))
+            reason = f"{item.name}() loses {words}, and without the tree its callers are unknown"
+            yield Gap(path=path, line=item.line, function=item.name, reason=reason)
+
+
+def _marks_of(item: Item, book: Rulebook) -> set[str]:
+    return words_in(item.text[: item.body - item.start], _marks(book))
 
 
 def _touched_items(content: bytes, ranges: Ranges) -> tuple[list[Item], list[bytes]]:

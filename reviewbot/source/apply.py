@@ -52,7 +52,8 @@ def apply_hunks(before: bytes | None, change: FileChange) -> Applied:
     if change.kind is ChangeKind.ADDED:
         _refuse_existing(before, change)
     elif before is None:
-        raise ApplyError(change.path, 0, f"{change.old_path} is not in the tree")
+        name = "such file" if change.old_path == change.path else f"file {change.old_path}"
+        raise ApplyError(change.path, 0, f"the tree has no {name}")
     image = _Image(before or b"")
     try:
         for number, hunk in enumerate(change.hunks, 1):

@@ -22,7 +22,8 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What a patch does to one file, in inclusive 1-based ranges: lines `added` to the new, `removed` from the old text."""
+    """What a patch does to one file, in inclusive 1-based ranges: lines `added` to the new, `removed` from the old
+    text."""
 
     added: Ranges
     removed: Ranges
@@ -47,9 +48,11 @@ class PatchState:
         """One sentence that names files, hunks and reasons; "" if everything was applied."""
         if not self.failures:
             return ""
+        if not self.changed and all(failure.is_applied_already for failure in self.failures):
+            return "the tree already has this patch"
         shown = "; ".join(str(failure) for failure in self.failures[:_SHOWN_FAILURES])
         more = len(self.failures) - _SHOWN_FAILURES
-        return f"does not apply to {self.before.label}: {shown}" + (f"; and {more} more files" if more > 0 else "")
+        return shown + (f"; and {more} more file{'s' if more > 1 else ''}" if more > 0 else "")
 
 
 def build_states(series: Series, base: SourceTree | None) -> tuple[PatchState, ...]:
@@ -162,7 +165,8 @@ def _put(contents: dict[str, bytes | None], change: FileChange, content: bytes |
 def _after_failure(error: ApplyError, earlier: int | None) -> ApplyError:
     if earlier is None:
         return error
-    return ApplyError(error.path, error.hunk, f"{error.reason} (patch {earlier} did not apply to this file either)")
+    reason = f"{error.reason} (nor did patch {earlier} apply to this file)"
+    return ApplyError(error.path, error.hunk, reason, is_applied_already=error.is_applied_already)
 
 
 def _states_from_hunks(series: Series) -> Iterator[PatchState]:
