@@ -35,8 +35,8 @@ class Mailed:
 
 @dataclass(slots=True, kw_only=True)
 class Archive:
-    """One inbox of a public-inbox server: `url` ends in the inbox (`https://lore.kernel.org/all/`). `cache` None keeps nothing;
-    a thread in it is used for `cache_s` seconds."""
+    """One inbox of a public-inbox server: `url` ends in the inbox (`https://lore.kernel.org/all/`). `cache` None keeps
+    nothing; a thread in it is used for `cache_s` seconds."""
 
     url: str
     client: Client

@@ -10,7 +10,8 @@ from reviewbot.mail.message import Address
 
 _VIA = re.compile(r"\s*\bvia\b\s+\S.*\Z", re.IGNORECASE)
 _IN_BODY_FROM = re.compile(
-    r"(?:[ \t]*\n)*(?:>?From [0-9a-f]{40,64} [^\n]*\n)?(?:(?:Subject|Date):[^\n]*\n(?:[ \t][^\n]*\n)*+)*+From:([^\n]*(?:\n[ \t]+[^\n]+)*)",
+    r"(?:[ \t]*\n)*(?:>?From [0-9a-f]{40,64} [^\n]*\n)?(?:(?:Subject|Date):[^\n]*\n(?:[ \t][^\n]*\n)*+)*+"
+    r"From:([^\n]*(?:\n[ \t]+[^\n]+)*)",
     re.IGNORECASE,
 )
 _LOOK_AT = 4_000
@@ -20,8 +21,9 @@ _LIST_HEADERS = ("list-post", "list-id", "x-mailing-list", "x-beenthere")
 def real_author(sender: Address, fields: Mapping[str, Sequence[str]], body: str, *, is_reply: bool) -> Address:
     """The person who wrote the mail: From within the body, else X-Original-From, else behind a munged From.
 
-    `fields` maps lower-case header names to undecoded values. A relay's or list's own address is never returned: where only
-    that is known, `email` is empty. Sources: git mailinfo (in-body From), b4 (devnull+ addresses), mailman (via list), patchwork.
+    `fields` maps lower-case header names to undecoded values. A relay's or list's own address is never returned: where
+    only that is known, `email` is empty. Sources: git mailinfo (in-body From), b4 (devnull+ addresses), mailman (via
+    list), patchwork.
     """
     if not is_reply and (written := in_body_from(body)):
         return written

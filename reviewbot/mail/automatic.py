@@ -10,8 +10,8 @@ _ROBOT_HEADERS = ("robot-id", "robot-unsubscribe", "x-robot", "x-bot", "x-autore
 def is_automatic_mail(fields: Mapping[str, Sequence[str]]) -> bool:
     """True where the headers say so; `fields` maps lower-case header names to values.
 
-    Auto-Submitted other than "no", an empty return path, Precedence bulk or junk together with a header that names a robot
-    (lists set Precedence too, so alone it says nothing), or a hint to patchwork to ignore the mail.
+    Auto-Submitted other than "no", an empty return path, Precedence bulk or junk together with a header that names a
+    robot (lists set Precedence too, so alone it says nothing), or a hint to patchwork to ignore the mail.
     """
     if any(value.split(";")[0].strip().lower() not in ("no", "") for value in fields.get("auto-submitted", ())):
         return True

@@ -5,15 +5,16 @@ from __future__ import annotations
 # Codecs that Python knows but that are no mail charsets: they transform, fail always, or take quadratic time.
 _NOT_FOR_MAIL = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"})
 _UTF8_LABELS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
-# A text labelled with one of these that is valid UTF-8 is UTF-8: the label is a mailer's default, and git keeps the bytes.
+# A text labelled with one of these that is valid UTF-8 is UTF-8: the label is a mailer's default, and git keeps the
+# bytes.
 _WESTERN_LABELS = frozenset({"iso-8859-1", "iso-8859-15", "latin1", "latin-1", "windows-1252", "cp1252"})
 
 
 def decode_text(data: bytes, charset: str) -> str:
     """`data` as text that `to_bytes` can turn back into bytes; never raises.
 
-    No label, UTF-8 and ASCII: UTF-8 with bad bytes kept as surrogate escapes. An unknown label (`charset=y` is real): UTF-8 if
-    that fits, else Latin-1.
+    No label, UTF-8 and ASCII: UTF-8 with bad bytes kept as surrogate escapes. An unknown label (`charset=y` is real):
+    UTF-8 if that fits, else Latin-1.
     """
     label = charset.strip().strip("'\"").lower()
     if label in _UTF8_LABELS:

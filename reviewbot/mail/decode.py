@@ -22,8 +22,8 @@ _MOST_REFERENCES = 1_000
 
 
 def decode_message(raw: bytes, origin: str, *, limits: Limits = DEFAULT_LIMITS) -> Message:
-    """`raw` (one mail, with or without its mbox From line) as a Message; `origin` names it for people. Never raises for bad input:
-    what could not be read is in `Message.problems`."""
+    """`raw` (one mail, with or without its mbox From line) as a Message; `origin` names it for people. Never raises
+    for bad input: what could not be read is in `Message.problems`."""
     problems: list[str] = []
     head, body = split_head(_transport_lines(_cut_from_line(_within(raw, limits, problems))))
     if len(head) > limits.header_bytes:
@@ -54,7 +54,7 @@ def _to_message(
         references=message_ids(" ".join(by_name.get("references", ())))[-_MOST_REFERENCES:],
         to=tuple(address for value in by_name.get("to", ()) for address in parse_addresses(value)),
         cc=tuple(address for value in by_name.get("cc", ()) for address in parse_addresses(value)),
-        headers=tuple((name, decode_words(value) if "=?" in value else value) for name, value in fields),
+        headers=_decoded(fields),
         body=text,
         origin=origin,
         is_automatic=is_automatic_mail(by_name),
@@ -75,15 +75,26 @@ def _cut_from_line(raw: bytes) -> bytes:
 
 
 def _transport_lines(raw: bytes) -> bytes:
-    """A mail whose first line ends in CRLF is in transport form: one CR per line end belongs to the transport, not to the text."""
+    """A mail whose first line ends in CRLF is in transport form: one CR per line end belongs to the transport, not to
+    the text."""
     first_end = raw.find(b"\n")
     return raw.replace(b"\r\n", b"\n") if first_end > 0 and raw[first_end - 1] == 0x0D else raw
+
+
+def _decoded(fields: HeaderLines) -> HeaderLines:
+    if not any("=?" in value for _, value in fields):
+        return fields
+    return tuple((name, decode_words(value)) if "=?" in value else (name, value) for name, value in fields)
 
 
 def _by_name(fields: HeaderLines) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in fields:
-        found.setdefault(name.lower(), []).append(value)
+        key = name.lower()
+        if key in found:
+            found[key].append(value)
+        else:
+            found[key] = [value]
     return found
 
 

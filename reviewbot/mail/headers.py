@@ -48,7 +48,8 @@ def read_headers(head: bytes) -> HeaderLines:
 
 
 def decode_words(value: str) -> str:
-    """`value` with RFC 2047 encoded words decoded; neighbours in one charset are joined first, as mailers cut characters."""
+    """`value` with RFC 2047 encoded words decoded; neighbours in one charset are joined first, as mailers cut
+    characters."""
     if "=?" not in value:
         return value
     pieces: list[str] = []
@@ -77,7 +78,8 @@ def decode_words(value: str) -> str:
 
 
 def is_reply_subject(subject: str) -> bool:
-    """True for an answer or a forwarded mail: `Re:`, also behind tags that a gateway put in front, and in other languages."""
+    """True for an answer or a forwarded mail: `Re:`, also behind tags that a gateway put in front, and in other
+    languages."""
     return _REPLY.match(subject) is not None
 
 

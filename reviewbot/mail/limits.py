@@ -11,9 +11,9 @@ _MIB = 1024 * 1024
 class Limits:
     """Bounds on what strangers may send. The defaults lie far above anything seen on a kernel list.
 
-    `input_bytes`: one mailbox, unpacked. `messages`: mails in one input. `message_bytes`: one mail. `header_bytes`: the header
-    block of one mail. `mime_depth`, `mime_parts`: nesting and number of parts of one mail. `diff_bytes`, `files_per_patch`,
-    `hunks_per_file`, `hunk_lines`, `path_bytes`: one patch.
+    `input_bytes`: one mailbox, unpacked. `messages`: mails in one input. `message_bytes`: one mail. `header_bytes`:
+    the header block of one mail. `mime_depth`, `mime_parts`: nesting and number of parts of one mail. `diff_bytes`,
+    `files_per_patch`, `hunks_per_file`, `hunk_lines`, `path_bytes`: one patch.
     """
 
     input_bytes: int = 1024 * _MIB

@@ -1,14 +1,16 @@
-"""A path or bytes -> the mails in it: mbox (plain or gzip), maildir, a folder of patches, one mail, a bare diff, stdin."""
+"""A path or bytes -> the mails in it: mbox (plain or gzip), maildir, a folder of patches, one mail, a bare diff,
+stdin."""
 
 from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reviewbot.errors import InputError
+from reviewbot.mail.bulk import collector_paused
 from reviewbot.mail.charset import decode_text
 from reviewbot.mail.decode import decode_message
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
@@ -23,7 +25,8 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailInput:
-    """The mails of one input in the order they stand there, and one sentence, with its origin, for whatever could not be read."""
+    """The mails of one input in the order they stand there, and one sentence, with its origin, for whatever could not
+    be read."""
 
     messages: tuple[Message, ...]
     problems: tuple[str, ...] = ()
@@ -41,9 +44,11 @@ class _Reading:
 
 
 def read_mailbox(source: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> MailInput:
-    """Read `source`: an mbox, a gzip'd mbox, a maildir, a folder of `git format-patch` files, one mail or diff, or "-" for stdin.
+    """Read `source`: an mbox, a gzip'd mbox, a maildir, a folder of `git format-patch` files, one mail or diff, or "-"
+    for stdin.
 
-    Raises InputError, in one sentence, where there is no such file or where it is no mail at all (a web page, binary data, nothing).
+    Raises InputError, in one sentence, where there is no such file or where it is no mail at all (a web page, binary
+    data, nothing).
     """
     if str(source) == "-":
         return read_mail_bytes(sys.stdin.buffer.read(limits.input_bytes + 1), "stdin", limits=limits)
@@ -65,12 +70,14 @@ def read_mailbox(source: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Mail
 
 
 def read_mail_bytes(data: bytes, origin: str, *, limits: Limits = DEFAULT_LIMITS) -> MailInput:
-    """The mails in `data`: an mbox, one mail or a bare diff, perhaps gzip'd. `origin` names it for people. Raises InputError."""
+    """The mails in `data`: an mbox, one mail or a bare diff, perhaps gzip'd. `origin` names it for people. Raises
+    InputError."""
     reading = _Reading(limits=limits)
     data = _unpacked(data, origin, reading)
     if kind_of(data) is InputKind.OTHER:
         raise InputError(f"{origin} {refusal(data)}")
-    _read_data(data, origin, reading)
+    with collector_paused():
+        _read_data(data, origin, reading)
     return reading.done()
 
 
@@ -132,14 +139,19 @@ def _read_directory(path: Path, limits: Limits) -> MailInput:
     if not is_maildir and ((path / ".git").exists() or (path / "objects").is_dir()):
         raise InputError(f"{path} is a git repository, not a mailbox; use `reviewbot range -C {path}` for its commits")
     files = sorted(_maildir_files(path) if is_maildir else path.iterdir(), key=lambda file: (file.name, str(file)))
-    for file in files:
-        if file.is_file() and not file.name.startswith(".") and not _read_file(file, reading, is_maildir=is_maildir):
-            break
+    with collector_paused():
+        _read_files(files, reading, is_maildir=is_maildir)
     if not reading.messages:
         said = f" ({reading.problems[0]})" if reading.problems else ""
         kind = "maildir" if is_maildir else "folder"
         raise InputError(f"{path}: the {kind} holds no mail and no patch{said}; {_what_to_give(is_maildir)}")
     return reading.done()
+
+
+def _read_files(files: Iterable[Path], reading: _Reading, *, is_maildir: bool) -> None:
+    for file in files:
+        if file.is_file() and not file.name.startswith(".") and not _read_file(file, reading, is_maildir=is_maildir):
+            return
 
 
 def _what_to_give(is_maildir: bool) -> str:
@@ -156,12 +168,12 @@ def _maildir_files(path: Path) -> Iterator[Path]:
 
 
 def _read_file(file: Path, reading: _Reading, *, is_maildir: bool) -> bool:
-    """One file of a folder; False when a limit was reached. A file that is no mail is a problem where its name says mail, else it
-    is simply something else."""
+    """One file of a folder; False when a limit was reached. A file that is no mail is a problem where its name says
+    mail, else it is simply something else."""
     room = reading.limits.input_bytes - reading.size_bytes
     if room <= 0:
         reading.problems.append(
-            f"{file.name}: the folder holds more than {reading.limits.input_bytes} bytes; this file and the rest were not read"
+            f"{file.name}: the folder is larger than {reading.limits.input_bytes} bytes; the rest was not read"
         )
         return False
     try:

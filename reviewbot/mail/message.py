@@ -21,11 +21,11 @@ class Address:
 class Message:
     """A mail as text.
 
-    `message_id`, `in_reply_to` and `references` are without angle brackets. `subject` is unfolded and decoded. `author` is the
-    real person (in-body From, X-Original-From, Reply-To and list munging undone). `body` is the decoded text with `\\n` line
-    ends; undecodable bytes are kept as surrogate escapes. `origin` says where it came from, for people: `series.mbox, message 3`.
-    `headers` keeps every header in order, as (name as sent, decoded value). `problems` are sentences about parts of the mail
-    that could not be read.
+    `message_id`, `in_reply_to` and `references` are without angle brackets. `subject` is unfolded and decoded.
+    `author` is the real person (in-body From, X-Original-From, Reply-To and list munging undone). `body` is the
+    decoded text with `\\n` line ends; undecodable bytes are kept as surrogate escapes. `origin` says where it came
+    from, for people: `series.mbox, message 3`. `headers` keeps every header in order, as (name as sent, decoded
+    value). `problems` are sentences about parts of the mail that could not be read.
     """
 
     message_id: str

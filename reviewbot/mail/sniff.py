@@ -9,11 +9,12 @@ from reviewbot.mail.headers import read_headers, split_head
 from reviewbot.mail.mbox import is_mbox
 
 _GZIP = b"\x1f\x8b"
-_KNOWN_BINARIES = ((b"\x7fELF", "an ELF object"), (b"PK\x03\x04", "a zip archive"), (b"\x89PNG", "a picture"), (b"%PDF", "a PDF file"),
+_KNOWN_BINARIES = ((b"\x7fELF", "an ELF object"), (b"PK\x03\x04", "a zip archive"), (b"\x89PNG", "a picture"),
+                   (b"%PDF", "a PDF file"),
                    (b"PACK", "a git pack"), (b"# v2 git bundle", "a git bundle"), (b"# v3 git bundle", "a git bundle"),
                    (b"BZh", "a bzip2 file"), (b"\xfd7zXZ", "an xz file"), (b"\x28\xb5\x2f\xfd", "a zstd file"))  # fmt: skip
 _MAIL_HEADERS = frozenset(
-    "from to cc subject date message-id received return-path in-reply-to references mime-version delivered-to".split()
+    ("from to cc subject date message-id received return-path in-reply-to references mime-version delivered-to").split()  # noqa: SIM905 (one word a line would fill a screen)
 )
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|\?xml)", re.IGNORECASE)
 _BARE_DIFF = re.compile(rb"(?:diff --git [^\n]+\n|diff -[^\n]+\n|Index: [^\n]+\n|--- [^\n]+\n\+\+\+ )")
@@ -42,7 +43,8 @@ def is_gzip(data: bytes) -> bool:
 
 
 def kind_of(data: bytes) -> InputKind:
-    """mbox by its From line, a mail by its headers, a bare diff by its first line; everything else is refused by the caller."""
+    """mbox by its From line, a mail by its headers, a bare diff by its first line; everything else is refused by the
+    caller."""
     start = data[:_LOOK_AT]
     if is_mbox(start):
         return InputKind.MBOX
@@ -65,7 +67,7 @@ def refusal(data: bytes) -> str:
     if _is_binary(start):
         return f"looks like binary data, not like mail; {_GIVE_MBOX}"
     if _GIT_LOG.match(start):
-        return "looks like the output of git log or git show; give `git format-patch --stdout` instead, or use `reviewbot range`"
+        return "looks like the output of git log; give `git format-patch --stdout` instead, or use `reviewbot range`"
     if _PATCHWORK_PAGE.search(start):
         return f"looks like the text of a patchwork web page, not like mail; {_GIVE_MBOX}"
     if _FLAT_HEADERS.match(start):
@@ -74,7 +76,8 @@ def refusal(data: bytes) -> str:
 
 
 def _is_mail(start: bytes) -> bool:
-    """The first line is a header, and two headers that every mail has are among them; one suffices if it is a patch's subject."""
+    """The first line is a header, and two headers that every mail has are among them; one suffices if it is a patch's
+    subject."""
     head, _ = split_head(start)
     first = head.split(b"\n", 1)[0]
     if not re.match(rb"[A-Za-z][!-9;-~]{0,100}:", first) or is_binary_text(head):

@@ -14,8 +14,8 @@ from reviewbot.series.patch import Series
 def choose_series(series: Sequence[Series]) -> Series:
     """The newest version of the work that was sent last; its `notes` name what was left out.
 
-    A patch that somebody else sent into the thread of a series is a side proposal and is not chosen instead of the series. Raises
-    InputError where no series holds a patch.
+    A patch that somebody else sent into the thread of a series is a side proposal and is not chosen instead of the
+    series. Raises InputError where no series holds a patch.
     """
     readable = [one for one in series if one.patches]
     if not readable:
@@ -50,7 +50,8 @@ def _owner_of_thread(last: Series, series: Sequence[Series]) -> Series:
 
 
 def _is_same_work(one: Series, other: Series) -> bool:
-    """Two versions of one piece of work: by change-id, by subject, by titles, or by thread, sender and another version."""
+    """Two versions of one piece of work: by change-id, by subject, by titles, or by thread, sender and another
+    version."""
     if one.change_id and one.change_id == other.change_id:
         return True
     if _key(one.subject) == _key(other.subject):

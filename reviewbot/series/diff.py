@@ -1,4 +1,5 @@
-"""A diff as bytes -> the files it changes, each with its hunks; what cannot be read is a Problem, and the rest is kept."""
+"""A diff as bytes -> the files it changes, each with its hunks; what cannot be read is a Problem, and the rest is
+kept."""
 
 from __future__ import annotations
 
@@ -44,10 +45,12 @@ class _Reader:
 
 
 def parse_diff(data: bytes, *, first_line: int = 1, limits: Limits = DEFAULT_LIMITS) -> ParsedDiff:
-    """Read a unified diff from git, from a mail or from CVS. Lines end at `\\n` only; text around the files is skipped.
+    """Read a unified diff from git, from a mail or from CVS. Lines end at `\\n` only; text around the files is
+    skipped.
 
-    `first_line` is the number of the diff's first line within its message, for places in errors. A file with a truncated or
-    damaged hunk, or with a path that leaves the tree, becomes a Problem and is left out whole: half a file would be reviewed wrongly.
+    `first_line` is the number of the diff's first line within its message, for places in errors. A file with a
+    truncated or damaged hunk, or with a path that leaves the tree, becomes a Problem and is left out whole: half a
+    file would be reviewed wrongly.
     """
     reader = _Reader(lines=(), first_line=first_line, limits=limits)
     if len(data) > limits.diff_bytes:

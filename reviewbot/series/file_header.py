@@ -79,9 +79,10 @@ def read_git_header(lines: Sequence[bytes], at: int) -> tuple[FileHeader, int]:
 
 
 def read_plain_header(lines: Sequence[bytes], at: int, index: bytes | None) -> tuple[FileHeader, int]:
-    """The header of a diff without `diff --git`: `--- ` and `+++ ` at line `at`; `index` is CVS's `Index:` name if one stands above."""
+    """The header of a diff without `diff --git`: `--- ` and `+++ ` at line `at`; `index` is CVS's `Index:` name if one
+    stands above."""
     header = FileHeader(is_git=False)
-    old, new = header_name(lines[at][4:]), header_name(lines[at + 1][4:])
+    old, new = header_name(lines[at][4:]).rstrip(b" "), header_name(lines[at + 1][4:]).rstrip(b" ")
     after = lines[at + 2] if at + 2 < len(lines) else b""
     header.old_is_null = old == _DEV_NULL or (after.startswith(b"@@ -0,0 ") and bool(_EPOCH.search(lines[at])))
     header.new_is_null = new == _DEV_NULL or (b" +0,0 @@" in after[:60] and bool(_EPOCH.search(lines[at + 1])))
@@ -107,7 +108,8 @@ def starts_plain_header(lines: Sequence[bytes], at: int) -> bool:
 
 
 def is_extended_header(line: bytes) -> bool:
-    """True for a line that git writes below `diff --git`, so that a `diff --git` in prose can be told from a true one."""
+    """True for a line that git writes below `diff --git`, so that a `diff --git` in prose can be told from a true
+    one."""
     line = line.rstrip(b"\r")
     return line.startswith((b"--- ", b"rename ", b"copy ")) or bool(
         _MODE.match(line) or _INDEX.match(line) or _SIMILARITY.match(line) or _BINARY.match(line)
@@ -148,7 +150,8 @@ def _take_mode(header: FileHeader, what: bytes, mode: str) -> None:
 
 
 def _take_names(header: FileHeader, old: bytes, new: bytes) -> None:
-    """`---`/`+++` win over `diff --git`, which is ambiguous with blanks; but the two must not name different files, as in git apply."""
+    """`---`/`+++` win over `diff --git`, which is ambiguous with blanks; but the two must not name different files, as
+    in git apply."""
     header.old_is_null = header.old_is_null or old == _DEV_NULL
     header.new_is_null = header.new_is_null or new == _DEV_NULL
     if _DEV_NULL in (old, new):
@@ -189,4 +192,4 @@ def _names_same_file(index: bytes, old: bytes, new: bytes) -> bool:
 
 def _squash(name: bytes) -> bytes:
     """`a//b` is `a/b`, as git apply reads it; a leading slash stays, so that it is refused."""
-    return re.sub(rb"(?<=[^/])/{2,}", b"/", name)
+    return re.sub(rb"(?<=[^/])/{2,}", b"/", name) if b"//" in name else name

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reviewbot.errors import InputError
+from reviewbot.mail.bulk import collector_paused
 from reviewbot.mail.charset import to_bytes
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.mail.message import Message
@@ -23,13 +24,14 @@ __all__ = ["choose_series", "find_series", "sort_mails", "to_series"]
 def find_series(messages: Sequence[Message], *, limits: Limits = DEFAULT_LIMITS) -> tuple[Series, ...]:
     """Every series in `messages`, each version for itself, in the order in which they were sent.
 
-    Replies (also with a diff), automatic mails, notices and pull requests are no patches; copies of one mail count once. Raises
-    InputError where there is no patch at all, and says what there was instead.
+    Replies (also with a diff), automatic mails, notices and pull requests are no patches; copies of one mail count
+    once. Raises InputError where there is no patch at all, and says what there was instead.
     """
     mails, groups = _sort(messages)
     if not any(index for group in groups for index in group.members):
         raise InputError(_what_was_found(mails))
-    return tuple(to_series(group, limits=limits) for group in groups)
+    with collector_paused():
+        return tuple(to_series(group, limits=limits) for group in groups)
 
 
 def sort_mails(messages: Sequence[Message]) -> list[Group]:
@@ -60,8 +62,9 @@ def to_series(group: Group, *, limits: Limits = DEFAULT_LIMITS) -> Series:
 
 
 def _sort(messages: Sequence[Message]) -> tuple[list[SortedMail], list[Group]]:
-    mails = [sort_mail(message, order) for order, message in enumerate(_without_copies(messages))]
-    return mails, group_mails(mails)
+    with collector_paused():
+        mails = [sort_mail(message, order) for order, message in enumerate(_without_copies(messages))]
+        return mails, group_mails(mails)
 
 
 def _without_copies(messages: Iterable[Message]) -> Iterable[Message]:
@@ -76,7 +79,7 @@ def _without_copies(messages: Iterable[Message]) -> Iterable[Message]:
 
 def _to_patch(mail: SortedMail, index: int, limits: Limits) -> Patch:
     message = mail.message
-    parts = mail.parts or split_body(message.body)
+    parts = split_body(message.body)
     problems = [Problem(path=None, line_in_message=0, reason=reason) for reason in message.problems]
     parsed = parse_diff(to_bytes(parts.diff), first_line=parts.diff_line, limits=limits) if parts.diff else None
     if parsed is None:
@@ -109,7 +112,7 @@ def _missing(group: Group) -> tuple[int, ...]:
 
 def _notes_on_replies(group: Group) -> list[str]:
     return [
-        f"A reply by {mail.message.author} holds a diff ({mail.message.origin}); it was taken as a comment, not as a patch"
+        f"A reply by {mail.message.author} holds a diff ({mail.message.origin}); it was taken as a comment"
         for mail in group.replies
         if mail.kind is MailKind.REPLY and has_diff(mail.message.body)
     ]

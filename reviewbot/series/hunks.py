@@ -35,8 +35,8 @@ class Header:
 
 
 def read_hunks(lines: Sequence[bytes], at: int, limits: Limits, *, first_line: int = 1) -> tuple[tuple[Hunk, ...], int]:
-    """All hunks that follow each other from line `at` (0-based) on, and the line behind them. `first_line` is the number of
-    lines[0] within its message. Raises HunkError."""
+    """All hunks that follow each other from line `at` (0-based) on, and the line behind them. `first_line` is the
+    number of lines[0] within its message. Raises HunkError."""
     hunks: list[Hunk] = []
     first = at
     while at < len(lines) and lines[at].startswith(b"@@ -"):
@@ -95,15 +95,28 @@ def _end_of_hunk(lines: Sequence[bytes], at: int, header: Header) -> int:
 def _require_nothing_lost(lines: Sequence[bytes], at: int) -> None:
     """Lines of code behind a complete hunk mean that its header counts too few: they would be lost silently."""
     first = at
-    while at < len(lines) and lines[at][:1] in (b" ", b"+", b"-") and not lines[at].startswith((b"--", b"+++ ")):
-        if lines[at][:1] != b" " and lines[at].rstrip() != b"-":
+    while (
+        at < len(lines)
+        and lines[at][:1] in (b" ", b"+", b"-", b"", b"\r")
+        and not lines[at].startswith((b"--", b"+++ "))
+    ):
+        if lines[at][:1] in (b"+", b"-") and lines[at].rstrip() != b"-":
             raise HunkError(first, "has a hunk with more lines than its header says")
+        if lines[at][:1] in (b"", b"\r") and not _is_hunk_line(lines, at + 1):
+            return
         at += 1
+    if _is_hunk_line(lines, at) and at > first:
+        raise HunkError(first, "has a hunk with more lines than its header says")
+
+
+def _is_hunk_line(lines: Sequence[bytes], at: int) -> bool:
+    return at < len(lines) and (lines[at].startswith(b"@@ -") or lines[at][:1] == b" ")
 
 
 def _check(lines: Sequence[bytes], first: int, end: int) -> None:
     """unidiff, given these hunks alone, must agree that they are whole; latin-1 maps every byte to one character."""
-    from unidiff import PatchSet, UnidiffParseError
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
 
     text = ["--- a/x\n", "+++ b/x\n", *(b"\n".join(lines[first:end]) + b"\n").decode("latin-1").split("\n")[:-1]]
     try:

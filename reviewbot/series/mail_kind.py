@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.mail.message import Message
-from reviewbot.series.message_body import BodyParts, may_hold_diff, split_body
+from reviewbot.series.message_body import has_diff, may_hold_diff
 from reviewbot.series.subject import Subject, parse_subject
 
-# Mails that repeat a patch after it was applied; they come from people's and robots' scripts and set no header that says so.
+# Mails that repeat a patch after it was applied; they come from people's and robots' scripts and set no header that
+# says so.
 _NOTICE = re.compile(
-    r'\[tip[:\]]|(?:FAILED: )?patch ".*" (?:has been added|failed to apply)|\[(?:to-be-updated|merged|obsolete|nacked|withdrawn)\b'
-    r"|\[folded\b|[+-] \S+\.patch (?:added|removed)|\[linux-next:|\[patch \S+ \d+/\d+\] \S+\.patch",
+    r"\[(?!patch)[\w.-]+:[\w./ -]*\]|\[(?:to-be-updated|merged|obsolete|nacked|withdrawn|folded)\b"
+    r'|(?:FAILED: )?patch ".*" (?:has been added|failed to apply)|[+-] \S+\.patch (?:added|removed)',
     re.IGNORECASE,
 )
-_PULL_TEXT = re.compile(
-    r"^(?:The following changes since commit [0-9a-f]{7}|are available in the [Gg]it repository at)", re.MULTILINE
+_PULL_TEXT = (
+    "\nThe following changes since commit ",
+    "\nare available in the Git repository at",
+    "\nare available in the git repository at",
 )
 _QUOTED = re.compile(r"^> ?\S", re.MULTILINE)
 
@@ -36,18 +39,19 @@ class MailKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedMail:
-    """A message, what it is, and the pieces that were needed to tell. `parts` is None where the body was not cut."""
+    """A message and what it is; `order` is its place in the input, `stamp` when it was sent (seconds since 1970, 0 if
+    unknown)."""
 
     message: Message
     subject: Subject
     kind: MailKind
-    parts: BodyParts | None
     order: int
     stamp: float
 
     @property
     def sender(self) -> str:
-        """Who sent it, the same for every mail of a series (patches may have other authors); "" for a file without Message-ID."""
+        """Who sent it, the same for every mail of a series (patches may have other authors); "" for a file without
+        Message-ID."""
         address = self.message.sender
         return f"{address.name} <{address.email}>".casefold() if self.message.message_id else ""
 
@@ -55,34 +59,34 @@ class SortedMail:
 def sort_mail(message: Message, order: int) -> SortedMail:
     """Tell the kind of `message`; `order` is its place in the input."""
     subject = parse_subject(message.subject)
-    kind, parts = _kind_of(message, subject)
     stamp = message.date.timestamp() if message.date else 0.0
-    return SortedMail(message=message, subject=subject, kind=kind, parts=parts, order=order, stamp=stamp)
+    return SortedMail(message=message, subject=subject, kind=_kind_of(message, subject), order=order, stamp=stamp)
 
 
-def _kind_of(message: Message, subject: Subject) -> tuple[MailKind, BodyParts | None]:
+def _kind_of(message: Message, subject: Subject) -> MailKind:
     if message.is_automatic:
-        return MailKind.AUTOMATIC, None
+        return MailKind.AUTOMATIC
     if subject.is_reply:
-        return MailKind.REPLY, None
+        return MailKind.REPLY
     if _NOTICE.match(message.subject):
-        return MailKind.NOTICE, None
-    if subject.is_pull or _PULL_TEXT.search(message.body):
-        return MailKind.PULL, None
-    if subject.is_numbered and subject.index == 0:
-        return MailKind.COVER, None
+        return MailKind.NOTICE
+    if subject.is_pull or any(text in message.body for text in _PULL_TEXT):
+        return MailKind.PULL
+    if subject.is_numbered and subject.is_patch:
+        return (
+            MailKind.PATCH if subject.index else MailKind.COVER
+        )  # a patch without a diff is said later, not lost here
     return _patch_or_not(message, subject)
 
 
-def _patch_or_not(message: Message, subject: Subject) -> tuple[MailKind, BodyParts | None]:
-    maybe = may_hold_diff(message.body)
-    parts = split_body(message.body) if maybe or subject.is_numbered else None
-    if parts is not None and parts.diff:
+def _patch_or_not(message: Message, subject: Subject) -> MailKind:
+    if has_diff(message.body):
         is_answer = (
             not subject.is_patch and message.in_reply_to is not None and _QUOTED.search(message.body) is not None
         )
-        return (MailKind.REPLY if is_answer else MailKind.PATCH), parts
-    if subject.is_numbered and subject.is_patch:
-        return MailKind.PATCH, parts  # a member of a series whose diff cannot be found: said, not lost
-    is_damaged = subject.is_patch and message.in_reply_to is None and (maybe or bool(message.problems))
-    return (MailKind.PATCH if is_damaged else MailKind.OTHER), parts
+        return MailKind.REPLY if is_answer else MailKind.PATCH
+    # A member of a series whose diff was lost is said later, not dropped here; an answer under the old subject is no
+    # patch.
+    is_answer = message.in_reply_to is not None and "\nSigned-off-by: " not in message.body
+    is_damaged = may_hold_diff(message.body) or bool(message.problems) or (subject.is_numbered and not is_answer)
+    return MailKind.PATCH if subject.is_patch and is_damaged else MailKind.OTHER

@@ -42,8 +42,8 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One file of a patch. Paths are relative to the tree, without a/ and b/; old_path is None for an added file, new_path
-    for a deleted one. Blob ids are hex, often abbreviated, None where the diff has no index line."""
+    """One file of a patch. Paths are relative to the tree, without a/ and b/; old_path is None for an added file,
+    new_path for a deleted one. Blob ids are hex, often abbreviated, None where the diff has no index line."""
 
     kind: ChangeKind
     old_path: str | None
@@ -62,7 +62,8 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A part of a patch that could not be read: `reason` is one sentence; `path` is None when it concerns the whole patch."""
+    """A part of a patch that could not be read: `reason` is one sentence; `path` is None when it concerns the whole
+    patch."""
 
     path: str | None
     line_in_message: int
@@ -71,8 +72,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One patch. `index` is N of N/M, 1-based. `commit` is set for a patch from git, `message_id` for one from mail (else "").
-    `log` is the commit message without the subject; `trailers` are (name, value) in order. `problems` are parts that could not be read."""
+    """One patch. `index` is N of N/M, 1-based. `commit` is set for a patch from git, `message_id` for one from mail
+    (else ""). `log` is the commit message without the subject; `trailers` are (name, value) in order. `problems` are
+    parts that could not be read."""
 
     index: int
     subject: str
@@ -88,8 +90,9 @@ class Patch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Patches in order of N/M. `total` is M; `missing` are the indexes that were not found. `base_commit` is the trailer's id.
-    `notes` are sentences worth telling the user (older versions left out, a reply with a diff, two series in the input)."""
+    """Patches in order of N/M. `total` is M; `missing` are the indexes that were not found. `base_commit` is the
+    trailer's id. `notes` are sentences worth telling the user (older versions left out, a reply with a diff, two
+    series in the input)."""
 
     subject: str
     version: int

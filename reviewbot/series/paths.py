@@ -41,7 +41,8 @@ def unquote(name: bytes) -> bytes:
 
 
 def header_name(rest: bytes) -> bytes:
-    """The name behind `--- ` or `+++ `: without the tab that git puts behind names with blanks, and without a timestamp."""
+    """The name behind `--- ` or `+++ `: without the tab that git puts behind names with blanks, and without a
+    timestamp."""
     rest = rest.rstrip(b"\r")
     if rest.startswith(b'"'):
         end = re.match(rb'"(?:[^"\\]|\\.)*+"', rest)
@@ -50,7 +51,8 @@ def header_name(rest: bytes) -> bytes:
 
 
 def git_header_names(rest: bytes) -> tuple[bytes, bytes] | None:
-    """The two names behind `diff --git `, or None where they cannot be told apart (git does the same: both must be equal)."""
+    """The two names behind `diff --git `, or None where they cannot be told apart (git does the same: both must be
+    equal)."""
     rest = rest.rstrip(b"\r")
     if rest.startswith(b'"'):
         first = re.match(rb'("(?:[^"\\]|\\.)*+") (.+)\Z', rest, re.DOTALL)
@@ -62,8 +64,8 @@ def git_header_names(rest: bytes) -> tuple[bytes, bytes] | None:
 
 
 def strip_prefixes(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Both names relative to the tree. `a/x`, `b/x`, and `linux.orig/x`, `linux/x` lose the first part; equal names (diff.noprefix)
-    stay, unless both begin with a prefix letter that git uses."""
+    """Both names relative to the tree. `a/x`, `b/x`, and `linux.orig/x`, `linux/x` lose the first part; equal names
+    (diff.noprefix) stay, unless both begin with a prefix letter that git uses."""
     old_first, old_rest = _first_part(old)
     new_first, new_rest = _first_part(new)
     if (old_first, new_first) in _PREFIX_PAIRS or (old_first == new_first and old_first in _PREFIXES):
@@ -80,7 +82,8 @@ def strip_one(name: bytes) -> bytes:
 
 
 def why_unsafe(path: str, longest_bytes: int) -> str | None:
-    """Half a sentence where `path` must not be used: it is empty, absolute, leaves the tree, or reaches into .git; else None."""
+    """Half a sentence where `path` must not be used: it is empty, absolute, leaves the tree, or reaches into .git;
+    else None."""
     if not path or path.endswith("/"):
         return "names no file"
     if len(path.encode("utf-8", "surrogateescape")) > longest_bytes:

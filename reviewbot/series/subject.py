@@ -21,9 +21,10 @@ _LONGEST = 2_000
 class Subject:
     """A subject in its pieces.
 
-    `prefixes` are the words within the leading brackets, without version and count. `index`/`total` are N and M of N/M; both 1 for
-    a patch alone, index 0 for a cover letter. `is_numbered` tells `[PATCH 1/1]` from `[PATCH]`. `is_patch`: a prefix says so, or a
-    version or a count stands there. `trees` are the prefixes that name a tree: `bpf-next` of `[PATCH bpf-next]`, and also of `[PATCH bpf-next/net]`, where the second is a topic.
+    `prefixes` are the words within the leading brackets, without version and count. `index`/`total` are N and M of
+    N/M; both 1 for a patch alone, index 0 for a cover letter. `is_numbered` tells `[PATCH 1/1]` from `[PATCH]`.
+    `is_patch`: a prefix says so, or a version or a count stands there. `trees` are the prefixes that name a tree:
+    `bpf-next` of `[PATCH bpf-next]`, and also of `[PATCH bpf-next/net]`, where the second is a topic.
     """
 
     prefixes: tuple[str, ...]
@@ -42,7 +43,8 @@ class Subject:
 
 @lru_cache(maxsize=65536)
 def parse_subject(text: str) -> Subject:
-    """Split `text` (unfolded, decoded); never raises. Prefixes may be apart by blanks or commas, glued, or miss altogether."""
+    """Split `text` (unfolded, decoded); never raises. Prefixes may be apart by blanks or commas, glued, or miss
+    altogether."""
     is_reply = is_reply_subject(text)
     inside, title = _cut_brackets(text[:_LONGEST], is_reply=is_reply)
     words, count = _split_words(inside)
@@ -94,7 +96,8 @@ def _split_words(inside: list[str]) -> tuple[list[str], tuple[int, int] | None]:
 
 
 def _find_count(content: str) -> re.Match[str] | None:
-    """The last N/M that is no part of a name: `5.10/stable` and `x86/64` are trees, `PATCH1/8` and `v2-1/8` are counts."""
+    """The last N/M that is no part of a name: `5.10/stable` and `x86/64` are trees, `PATCH1/8` and `v2-1/8` are
+    counts."""
     for found in reversed(list(_COUNT.finditer(content))):
         before, after = content[: found.start()], content[found.end() :]
         is_glued_word = re.search(r"(?:patch|rfc|resend|[vV]\d{1,3}[-_.:])\Z", before, re.IGNORECASE)
@@ -105,7 +108,8 @@ def _find_count(content: str) -> re.Match[str] | None:
 
 
 def _unglue(word: str) -> list[str]:
-    """`PATCHv3` -> PATCH, v3; `PATCH-V2` the same; `RFC/PATCH` and `PATCH/RFC` -> both words; anything else as it is."""
+    """`PATCHv3` -> PATCH, v3; `PATCH-V2` the same; `RFC/PATCH` and `PATCH/RFC` -> both words; anything else as it
+    is."""
     glued = _GLUED.fullmatch(word)
     if glued and re.match(r"[-_.]?[vV]\d", glued["rest"]):
         return [glued["word"], glued["rest"].lstrip("-_.")]

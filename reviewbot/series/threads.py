@@ -14,7 +14,8 @@ _SENT_TOGETHER_S = 24 * 3600.0
 
 @dataclass(slots=True)
 class Group:
-    """The mails of one version of one series: index -> mail (0 is the cover); `notes` are sentences about what was decided."""
+    """The mails of one version of one series: index -> mail (0 is the cover); `notes` are sentences about what was
+    decided."""
 
     members: dict[int, SortedMail]
     replies: list[SortedMail] = field(default_factory=list)
@@ -59,7 +60,8 @@ def group_mails(mails: Sequence[SortedMail]) -> list[Group]:
 
 
 def _components(mails: Sequence[SortedMail]) -> list[list[SortedMail]]:
-    """Mails that hang together: one answers the other, or both answer the same mail, and sender, version and count agree."""
+    """Mails that hang together: one answers the other, or both answer the same mail, and sender, version and count
+    agree."""
     parent = list(range(len(mails)))
     seen: dict[tuple[object, ...], int] = {}
     for at, mail in enumerate(mails):
@@ -91,7 +93,8 @@ def _root(parent: list[int], at: int) -> int:
 
 
 def _split_by_index(component: Sequence[SortedMail]) -> list[Group]:
-    """One group, unless an index occurs twice: then every mail goes to the group that it refers to, else to the newest with room."""
+    """One group, unless an index occurs twice: then every mail goes to the group that it refers to, else to the newest
+    with room."""
     groups: list[Group] = []
     home: dict[str, Group] = {}
     for mail in sorted(component, key=lambda mail: (mail.stamp, mail.subject.index, mail.order)):
@@ -174,8 +177,8 @@ def _replace(target: Group, index: int, new: SortedMail) -> None:
     old = target.members[index]
     target.members[index] = new
     target.notes.append(
-        f"Patch {index}/{target.total} was taken from a later single mail (v{new.subject.version}, {new.message.origin}) that"
-        f" answers the first one ({old.message.origin})"
+        f"Patch {index}/{target.total} was taken from a later single mail (v{new.subject.version}, {new.message.origin})"
+        f" that answers the first one ({old.message.origin})"
     )
 
 
