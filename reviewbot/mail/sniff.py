@@ -9,12 +9,21 @@ from reviewbot.mail.headers import read_headers, split_head
 from reviewbot.mail.mbox import is_mbox
 
 _GZIP = b"\x1f\x8b"
-_KNOWN_BINARIES = ((b"\x7fELF", "an ELF object"), (b"PK\x03\x04", "a zip archive"), (b"\x89PNG", "a picture"),
-                   (b"%PDF", "a PDF file"),
-                   (b"PACK", "a git pack"), (b"# v2 git bundle", "a git bundle"), (b"# v3 git bundle", "a git bundle"),
-                   (b"BZh", "a bzip2 file"), (b"\xfd7zXZ", "an xz file"), (b"\x28\xb5\x2f\xfd", "a zstd file"))  # fmt: skip
+_KNOWN_BINARIES = (
+    (b"\x7fELF", "an ELF object"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x89PNG", "a picture"),
+    (b"%PDF", "a PDF file"),
+    (b"PACK", "a git pack"),
+    (b"# v2 git bundle", "a git bundle"),
+    (b"# v3 git bundle", "a git bundle"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+)
 _MAIL_HEADERS = frozenset(
-    ("from to cc subject date message-id received return-path in-reply-to references mime-version delivered-to").split()  # noqa: SIM905 (one word a line would fill a screen)
+    {"from", "to", "cc", "subject", "date", "message-id", "received", "return-path", "in-reply-to", "references"}
+    | {"mime-version", "delivered-to"}
 )
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|\?xml)", re.IGNORECASE)
 _BARE_DIFF = re.compile(rb"(?:diff --git [^\n]+\n|diff -[^\n]+\n|Index: [^\n]+\n|--- [^\n]+\n\+\+\+ )")

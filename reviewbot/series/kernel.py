@@ -7,38 +7,35 @@ import re
 from reviewbot.series.patch import Patch, Series
 from reviewbot.series.subject import parse_subject
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # The top of the kernel tree, v2.6 to today: folders, and files that patches touch.
-_TOP_FOLDERS = frozenset(
-    (
-        "arch block certs crypto Documentation drivers firmware fs include init io_uring ipc kernel lib "
-        "LICENSES mm net rust samples scripts security sound tools usr virt"
-    ).split()  # noqa: SIM905 (one word a line would fill a screen)
+_TOP_FOLDERS = _words(
+    "arch block certs crypto Documentation drivers firmware fs include init io_uring ipc kernel lib "
+    "LICENSES mm net rust samples scripts security sound tools usr virt"
 )
-_TOP_FILES = frozenset(
-    (
-        ".clang-format .cocciconfig .editorconfig .get_maintainer.ignore .gitattributes .gitignore .mailmap "
-        ".pylintrc .rustfmt.toml COPYING CREDITS Kbuild Kconfig MAINTAINERS Makefile README REPORTING-BUGS"
-    ).split()  # noqa: SIM905 (one word a line would fill a screen)
+_TOP_FILES = _words(
+    ".clang-format .cocciconfig .editorconfig .get_maintainer.ignore .gitattributes .gitignore .mailmap "
+    ".pylintrc .rustfmt.toml COPYING CREDITS Kbuild Kconfig MAINTAINERS Makefile README REPORTING-BUGS"
 )
 # Other projects that use kernel lists: as a prefix of the subject, `[PATCH xfstests]` or `btrfs-progs: …`.
-_OTHER_PROJECTS = frozenset(
-    (
-        "xfstests fstests xfsprogs xfsdump e2fsprogs btrfs-progs f2fs-tools erofs-utils blktests iproute "
-        "iproute2 iproute2-next kvm-unit-tests qemu ltp ndctl daxctl mdadm nfs-utils util-linux man-pages "
-        "pahole dwarves trace-cmd libtracefs libtraceevent crash crash-utility kexec-tools makedumpfile "
-        "u-boot opensbi skiboot buildroot dtc sparse smatch b4 glibc gcc binutils bluez ethtool iw wireless- "
-        "regdb nvme-cli libnvme liburing fio rdma-core kmod alsa-lib alsa-utils v4l-utils i2c-tools bpfilter "
-        "linux-firmware rteval rt-tests stress-ng valgrind petitboot"
-    ).split()  # noqa: SIM905 (one word a line would fill a screen)
+_OTHER_PROJECTS = _words(
+    "xfstests fstests xfsprogs xfsdump e2fsprogs btrfs-progs f2fs-tools erofs-utils blktests iproute "
+    "iproute2 iproute2-next kvm-unit-tests qemu ltp ndctl daxctl mdadm nfs-utils util-linux man-pages "
+    "pahole dwarves trace-cmd libtracefs libtraceevent crash crash-utility kexec-tools makedumpfile "
+    "u-boot opensbi skiboot buildroot dtc sparse smatch b4 glibc gcc binutils bluez ethtool iw "
+    "wireless-regdb nvme-cli libnvme liburing fio rdma-core kmod alsa-lib alsa-utils v4l-utils i2c-tools bpfilter "
+    "linux-firmware rteval rt-tests stress-ng valgrind petitboot"
 )
 # Names that no part of the kernel has: only these count in front of a title (`crash:`, `ethtool:`, `kmod:` are kernel
 # prefixes).
-_OTHER_TITLES = frozenset(
-    (
-        "xfstests fstests xfsprogs xfsdump e2fsprogs btrfs-progs f2fs-tools erofs-utils blktests iproute2 "
-        "kvm-unit-tests ndctl nfs-utils util-linux man-pages trace-cmd libtracefs libtraceevent crash-utility "
-        "kexec-tools u-boot rdma-core"
-    ).split()  # noqa: SIM905 (one word a line would fill a screen)
+_OTHER_TITLES = _words(
+    "xfstests fstests xfsprogs xfsdump e2fsprogs btrfs-progs f2fs-tools erofs-utils blktests iproute2 "
+    "kvm-unit-tests ndctl nfs-utils util-linux man-pages trace-cmd libtracefs libtraceevent crash-utility "
+    "kexec-tools u-boot rdma-core"
 )
 _FSTESTS_TITLE = re.compile(r"(?:generic|xfs|ext4|btrfs|overlay|f2fs|ceph|nfs|shared)/\d{3,4}\b", re.IGNORECASE)
 

@@ -176,9 +176,10 @@ def _replaces(group: Group, target: Group, index: int) -> bool:
 def _replace(target: Group, index: int, new: SortedMail) -> None:
     old = target.members[index]
     target.members[index] = new
+    newer = f"v{new.subject.version}, {new.message.origin}"
     target.notes.append(
-        f"Patch {index}/{target.total} was taken from a later single mail (v{new.subject.version}, {new.message.origin})"
-        f" that answers the first one ({old.message.origin})"
+        f"Patch {index}/{target.total} was taken from a single later mail ({newer}) that answers the first one"
+        f" ({old.message.origin})"
     )
 
 
