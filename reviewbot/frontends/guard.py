@@ -14,6 +14,8 @@ def main() -> int:
     is_completing = "_REVIEWBOT_COMPLETE" in os.environ
     if arguments in (["--help"], ["-h"], ["help"], ["--version"], []) and not is_completing:
         return _answer_at_once(arguments)
+    if arguments == ["hook"] and not is_completing and _is_quiet_commit():
+        return 0
     from reviewbot.frontends.exits import Exit
 
     try:
@@ -54,6 +56,15 @@ def _answer_at_once(arguments: list[str]) -> int:
         _silence(sys.stdout)
         return 141
     return 0
+
+
+def _is_quiet_commit() -> bool:
+    """Whether the hook can be silent at once; anything odd is left to the review, which says what it is."""
+    from pathlib import Path
+
+    from reviewbot.frontends.quiet_hook import is_quiet
+
+    return is_quiet(Path())
 
 
 def _run(arguments: list[str]) -> int:

@@ -52,18 +52,26 @@ def uninstall(directory: Path, name: str, *, force: bool) -> str:
 
 
 def _script(name: str) -> str:
-    """A shell script that hands git's arguments and stdin to the former hook and to reviewbot."""
-    program = f"{shlex.quote(sys.executable)} -m reviewbot hook{' --push' if name == 'pre-push' else ''}"
-    return f"""#!/bin/sh
-{_MARK}
-former="$(dirname "$0")/{name}{_KEPT}"
-input=""
-{"input=$(cat)" if name == "pre-push" else ":"}
+    """The hook. `-P` keeps Python from importing what lies in the reviewed tree."""
+    program = f"{shlex.quote(sys.executable)} -P -m reviewbot hook"
+    head = f'#!/bin/sh\n{_MARK}\nformer="$0{_KEPT}"\n'
+    return head + (_PRE_PUSH if name == "pre-push" else _PRE_COMMIT).replace("PROGRAM", program)
+
+
+_PRE_COMMIT = """\
 if [ -x "$former" ]; then
-    printf '%s\\n' "$input" | "$former" "$@" || exit $?
+    "$former" "$@" || exit $?
 fi
-[ -n "$input" ] && {{ printf '%s\\n' "$input" | {program}; exit $?; }}
-{"exit 0" if name == "pre-push" else f"exec {program}"}
+exec PROGRAM
+"""
+# git tells a pre-push hook on stdin what is pushed; both hooks must read it.
+_PRE_PUSH = """\
+refs=$(cat)
+[ -n "$refs" ] || exit 0
+if [ -x "$former" ]; then
+    printf '%s\\n' "$refs" | "$former" "$@" || exit $?
+fi
+printf '%s\\n' "$refs" | PROGRAM --push
 """
 
 

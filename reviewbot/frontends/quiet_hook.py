@@ -1,0 +1,122 @@
+"""Whether a commit is so far from user access that the hook may be silent without reviewing it.
+
+One question to git and one pass over the answer, with nothing imported that is not needed for that. The test is coarse
+on purpose: "yes" only when no changed C file holds any user access, and nothing changed is a macro or carries an
+annotation that decides whether it may run in a block. Everything else, and every doubt, is "no" and gets the review.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+TYPE_CHECKING = False  # typing's own would have to be imported
+if TYPE_CHECKING:
+    from reviewbot.rulebook.book import Rulebook
+
+_WORD = re.compile(rb"\w+")
+_SOURCES = (b".c", b".h", b'.c"', b'.h"')  # git quotes some names
+_END_OF_ITEM = re.compile(rb"(?<=\n)(?=[ +-]\})")
+_CHANGED = re.compile(rb"^[+-](?![+-]{2} )", re.MULTILINE)
+_FORMAT = b"reviewbot-hook-words 1"
+
+
+def is_quiet(directory: Path) -> bool:
+    """Whether nothing that is staged in `directory` can matter; False also for every failure."""
+    from reviewbot.errors import GitError
+    from reviewbot.git.process import Git
+
+    words = _read_words()
+    if words is None:
+        return False
+    try:
+        git = Git(directory, in_hook=True)
+        # The whole of each file as context, so that one answer shows all that is around a change.
+        staged = git.run_bounded(
+            "diff-index", "--cached", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
+            "--unified=1000000", "--src-prefix=a/", "--dst-prefix=b/", "HEAD", "--",
+        )  # fmt: skip
+    except GitError:
+        return False
+    return is_far_from_user_access(staged, *words)
+
+
+def is_far_from_user_access(diff: bytes, accesses: frozenset[bytes], marks: frozenset[bytes]) -> bool:
+    """Whether a diff with whole files as context touches nothing that `accesses` or `marks` stand for."""
+    for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE)[1:]:
+        name, _, rest = part.partition(b"\n")
+        if not name.endswith(_SOURCES):
+            continue
+        if b"\nBinary files " in rest or not accesses.isdisjoint(_WORD.findall(rest)):
+            return False
+        if not all(_is_plain(item, marks) for item in _changed_items(rest)):
+            return False
+    return True
+
+
+def _is_plain(item: bytes, marks: frozenset[bytes]) -> bool:
+    return b"define" not in item and marks.isdisjoint(_WORD.findall(item))
+
+
+def _changed_items(diff: bytes) -> list[bytes]:
+    """The top-level pieces with a changed line in them, cut in front of each `}` that begins a line. A change of such a
+    `}` itself belongs to the piece before it, too."""
+    pieces = _END_OF_ITEM.split(diff)
+    found = []
+    for at, piece in enumerate(pieces):
+        if _CHANGED.search(piece):
+            found.append(pieces[at - 1] + piece if at and piece[:1] in (b"+", b"-") else piece)
+    return found
+
+
+def remember_words(book: Rulebook) -> None:
+    """Keep the words of the rules where the next run finds them at once. A cache: failing to write it is no error."""
+    words = book.words
+    marks = words.notrace | words.noinstr | words.inline | words.always_inline
+    rows = [
+        _FORMAT,
+        _rules_stamp(),
+        *(b" ".join(sorted(map(str.encode, each))) for each in (book.primitive_names, marks)),
+    ]
+    path = _words_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(b"\n".join(rows))
+        temporary.replace(path)
+    except OSError:
+        return
+
+
+def _read_words() -> tuple[frozenset[bytes], frozenset[bytes]] | None:
+    """The words of the last run, if they are those of today's rules."""
+    try:
+        kind, stamp, accesses, marks = _words_file().read_bytes().split(b"\n")
+        if kind != _FORMAT or stamp != _rules_stamp():
+            return None
+    except (OSError, ValueError):
+        return None
+    return frozenset(accesses.split(b" ")), frozenset(marks.split(b" "))
+
+
+def _words_file() -> Path:
+    """As platformdirs would say on Linux, without its import."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return root / "reviewbot" / "hook-words"
+
+
+def _rules_stamp() -> bytes:
+    """Changes when a file of the rules does: their places, times and sizes."""
+    package = Path(__file__).parent.parent
+    root = package / "shipped_rules"
+    if not root.is_dir():
+        root = package.parent / "rules"
+    rows = []
+    for folder in sorted(os.scandir(root), key=lambda entry: entry.name):
+        if folder.is_dir():
+            for file in os.scandir(folder.path):
+                status = file.stat()
+                rows.append((file.path, status.st_mtime_ns, status.st_size))
+    return f"{len(rows)} {max(row[1] for row in rows)} {sum(row[2] for row in rows)} {root}".encode()

@@ -1,0 +1,115 @@
+"""The hook's short cut says "nothing here" only when that is certain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reviewbot.frontends import quiet_hook
+from reviewbot.frontends.quiet_hook import is_far_from_user_access, is_quiet, remember_words
+from reviewbot.rulebook.book import load_rulebook
+
+ACCESSES = frozenset({b"get_user", b"user_access_end"})
+MARKS = frozenset({b"inline", b"notrace"})
+HEAD = "diff --git a/x.c b/x.c\n--- a/x.c\n+++ b/x.c\n@@ -1,9 +1,9 @@\n"
+
+
+def quiet(body: str, head: str = HEAD) -> bool:
+    return is_far_from_user_access((head + body).encode(), ACCESSES, MARKS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(" int f(void)\n {\n-\treturn 1;\n+\treturn 2;\n }\n", id="plain-function"),
+        pytest.param(" static inline int g(void)\n {\n }\n int f(void)\n {\n+\tg();\n }\n", id="inline-before-it"),
+        pytest.param(" int f(void)\n {\n+\tg();\n }\n static inline int g(void)\n {\n }\n", id="inline-behind-it"),
+        pytest.param(" struct s {\n+\tint a;\n };\n", id="a-struct-in-a-file-without-accesses"),
+    ],
+)
+def test_nothing_here_can_matter(body: str) -> None:
+    assert quiet(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("+\tget_user(a, b);\n", id="an-access-is-added"),
+        pytest.param("-\tget_user(a, b);\n", id="an-access-goes"),
+        pytest.param(
+            " int g(void)\n {\n \tget_user(a, b);\n }\n int f(void)\n {\n+\tg();\n }\n", id="elsewhere-in-the-file"
+        ),
+        pytest.param(" static inline int f(void)\n {\n+\tg();\n }\n", id="body-of-an-inline-function"),
+        pytest.param(" static inline int\n f(void)\n {\n \tint a;\n out:\n+\tg();\n }\n", id="behind-a-label"),
+        pytest.param("-int notrace f(void)\n+int f(void)\n {\n }\n", id="loses-notrace"),
+        pytest.param("+#define F(x) g(x)\n", id="a-macro"),
+        pytest.param(" # define F(x) \\\n+\tg(x)\n", id="the-body-of-a-macro"),
+        pytest.param(" inline int f(void)\n {\n \tg();\n-}\n+ }\n", id="the-brace-itself"),
+    ],
+)
+def test_everything_else_gets_the_review(body: str) -> None:
+    assert not quiet(body)
+
+
+def test_only_c_files_count() -> None:
+    assert quiet("+get_user\n", HEAD.replace("x.c", "x.rst"))
+    assert not quiet("+get_user\n", HEAD.replace("x.c", "x.h"))
+    assert not quiet("+get_user\n", 'diff --git "a/\\303\\245.c" "b/\\303\\245.c"\n@@ -1 +1 @@\n')
+
+
+def test_a_binary_c_file_gets_the_review() -> None:
+    assert not quiet("Binary files a/x.c and b/x.c differ\n", "diff --git a/x.c b/x.c\nindex 1..2\n")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    root = tmp_path / "tree"
+    root.mkdir()
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    (root / "plain.c").write_text("int f(void)\n{\n\treturn 1;\n}\n")
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    return root
+
+
+def stage(root: Path, name: str, text: str) -> None:
+    (root / name).write_text(text)
+    subprocess.run(["git", "add", name], cwd=root, check=True)
+
+
+def test_without_remembered_words_everything_is_reviewed(repository: Path) -> None:
+    stage(repository, "a.rst", "text\n")
+    assert not is_quiet(repository)
+
+
+def test_a_harmless_commit_is_quiet_and_an_access_is_not(repository: Path) -> None:
+    remember_words(load_rulebook())
+    stage(repository, "plain.c", "int f(void)\n{\n\treturn 2;\n}\n")
+    assert is_quiet(repository)
+    stage(repository, "other.c", "int g(int __user *p)\n{\n\treturn put_user(1, p);\n}\n")
+    assert not is_quiet(repository)
+
+
+def test_words_of_other_rules_do_not_count(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember_words(load_rulebook())
+    monkeypatch.setattr(quiet_hook, "_rules_stamp", lambda: b"other")
+    assert not is_quiet(repository)
+
+
+def test_before_the_first_commit_everything_is_reviewed(repository: Path, tmp_path: Path) -> None:
+    remember_words(load_rulebook())
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=empty, check=True)
+    stage(empty, "plain.c", "int f(void)\n{\n}\n")
+    assert not is_quiet(empty)
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    remember_words(load_rulebook())
