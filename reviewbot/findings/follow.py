@@ -49,6 +49,8 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
         gaps = after.gaps if show_all else _gaps_of(state, scope, before, after)
         followed.gaps[index] += tuple(replace(gap, patch=index) for gap in gaps)
         followed.inspected.add(index)
+    if states:
+        history.settle(states[0].before)
     return followed
 
 

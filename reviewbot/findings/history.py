@@ -26,7 +26,7 @@ class Seen:
     gaps: tuple[Gap, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Life:
     """One observation, followed: as last seen, in `tree`. `introduced_by` None: it was there before the series;
     `fixed_by` None: it is there in the end."""
@@ -39,9 +39,10 @@ class Life:
 
 @dataclass(slots=True)
 class History:
-    """Follows observations from state to state. The function is the unit: what moves, stays."""
+    """Follows observations from state to state; `settle` ends it. The function is the unit: what moves, stays."""
 
     lives: list[Life] = field(default_factory=list)
+    _moved: dict[str, str] = field(default_factory=dict)
 
     def advance(
         self,
@@ -53,6 +54,7 @@ class History:
     ) -> None:
         """Take in one patch: what was seen before and after it, in the same files, by their old and their new names."""
         new_path = dict(renames)
+        self._moved = {old: new_path.get(new, new) for old, new in {**dict(renames), **self._moved}.items()}
         old = self._find_lives(before)
         pairs, gone, new = _match(before, after, changed, new_path)
         for past, present in pairs:
@@ -83,17 +85,30 @@ class History:
         return found
 
     def _add(self, observation: Observation, tree: SourceTree, patch: int | None) -> None:
-        """A new life, or an old one again: a series may take something away and bring it back later."""
+        """A new life, or one again that an earlier patch began and another ended."""
         who = identity(observation)
         for life in self.lives:
-            if life.fixed_by is not None and _without_path(life.observation) == _without_path(observation):
-                came_back_elsewhere = identity(life.observation) != who
-                if came_back_elsewhere and life.introduced_by is not None:
-                    continue
-                life.observation, life.tree, life.fixed_by = observation, tree, None
-                life.introduced_by = None if life.introduced_by is None else patch
+            ended = life.fixed_by is not None and life.introduced_by is not None
+            if ended and patch is not None and identity(life.observation) == who:
+                life.observation, life.tree, life.introduced_by, life.fixed_by = observation, tree, patch, None
                 return
         self.lives.append(Life(observation=observation, tree=tree, introduced_by=patch))
+
+    def settle(self, base: SourceTree) -> None:
+        """Compare the end with the base: what one patch takes away and another brings (a function that moves in two
+        steps) was there before and still is, as if one patch had done both."""
+        old_path = {new: old for old, new in self._moved.items()}
+        gone = [life for life in self.lives if life.introduced_by is None and life.fixed_by is not None]
+        new = [life for life in self.lives if life.introduced_by is not None and life.fixed_by is None]
+        for old_key, new_key in _ways_to_match(base, self._moved, old_path):
+            old_groups = _by_key(gone, _of_life(old_key))
+            new_groups = _by_key(new, _of_life(new_key))
+            for key in old_groups.keys() & new_groups.keys():
+                for past, present in zip(old_groups[key], new_groups[key], strict=False):
+                    present.introduced_by = None
+                    gone.remove(past)
+                    new.remove(present)
+                    self.lives.remove(past)
 
 
 def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool:
@@ -114,15 +129,9 @@ def _match(
 
     gone, new = list(before.observations), list(after.observations)
     pairs: list[tuple[Observation, Observation]] = []
-    for old_key, new_key in (
-        (lambda o: identity(o, new_path.get(o.place.path)), identity),
-        (_without_path, _without_path),
-        (
-            lambda o: _as_moved(o, before.tree, new_path),
-            lambda o: _as_new_function(o, before.tree, after.tree, old_path),
-        ),
-    ):
-        old_groups, new_groups = _by_key(gone, old_key), _by_key(new, new_key)
+    for old_key, new_key in _ways_to_match(before.tree, new_path, old_path):
+        old_groups = _by_key(gone, _in_tree(old_key, before.tree))
+        new_groups = _by_key(new, _in_tree(new_key, after.tree))
         for key in old_groups.keys() & new_groups.keys():
             # of several alike, those on lines that the patch leaves alone belong together
             olds = sorted(old_groups[key], key=lambda o: (was_removed(o), o.place))
@@ -132,6 +141,28 @@ def _match(
         gone = [seen for seen in gone if id(seen) not in matched]
         new = [seen for seen in new if id(seen) not in matched]
     return pairs, gone, new
+
+
+Recognise = Callable[[Observation, SourceTree], Hashable]
+
+
+def _ways_to_match(
+    before: SourceTree, new_path: Mapping[str, str], old_path: Mapping[str, str]
+) -> tuple[tuple[Recognise, Recognise], ...]:
+    """What makes an old and a new observation the same, the surest first: (key of the old one, key of the new one)."""
+    return (
+        (lambda o, _: identity(o, new_path.get(o.place.path)), lambda o, _: identity(o)),
+        (lambda o, _: _without_path(o), lambda o, _: _without_path(o)),
+        (lambda o, tree: _as_moved(o, tree, new_path), lambda o, tree: _as_new_function(o, before, tree, old_path)),
+    )
+
+
+def _of_life(recognise: Recognise) -> Callable[[Life], Hashable]:
+    return lambda life: recognise(life.observation, life.tree)
+
+
+def _in_tree(recognise: Recognise, tree: SourceTree) -> Callable[[Observation], Hashable]:
+    return lambda observation: recognise(observation, tree)
 
 
 def _without_path(observation: Observation) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +13,7 @@ from reviewbot.errors import GitError
 from reviewbot.git.process import Git, decode
 
 MAX_BLOB_BYTES = 32 << 20
+_HEX = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class ObjectReader:
                 return self._ask(name, limit_bytes)
             except (OSError, EOFError):
                 self.close()
+                if attempt == 2 and not _HEX.fullmatch(name.partition("^")[0]):
+                    return None  # some words for a revision, such as @{upstream} without one, are fatal to git
                 if attempt == 2:
                     raise GitError(f"git cat-file in {self._git.directory} ends while reading {name!r}") from None
         raise AssertionError
