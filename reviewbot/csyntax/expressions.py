@@ -40,7 +40,11 @@ class Meaning(Protocol):
         """The user-access primitive of that name, or None."""
 
     def macros(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
-        """The macros of that name to follow (several when #if decides); none when it is to be taken as a function or a value."""
+        """The macros of that name to follow (several when #if decides); none when it is to be taken as a function or a
+        value. For a call every macro comes with parameters, also one that only names another."""
+
+    def is_macro(self, name: str) -> bool:
+        """Whether `name(…)` is surely a macro, followed or not (a member that is spelled by a macro is no function)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +299,8 @@ class ExpressionReader:
         self._read_arguments(name, argument_nodes, fragment, primitive)
         if not name:
             self.value(_field(node, "function"), fragment)
+            if self._is_member_macro(node, fragment):
+                return Value(key=fragment.key(*_span(node)))
         if name in words.noreturn:
             self.graph.ends = []
             return _UNKNOWN
@@ -313,6 +319,12 @@ class ExpressionReader:
         if primitive is not None and primitive.label_arg is not None and arguments:
             self._fault_to_label(here, primitive, arguments, fragment)
         return Value(call=here, key=fragment.key(*_span(node)))
+
+    def _is_member_macro(self, node: Syntax, fragment: Fragment) -> bool:
+        """`thread->FIELD(i)`, where a macro spells the member."""
+        function = _unwrapped(_field(node, "function"))
+        member = function.child_by_field_name("field") if function.type == "field_expression" else None
+        return member is not None and self.meaning.is_macro(fragment.key(*_span(member)))
 
     def _read_arguments(
         self, name: str, nodes: list[Syntax], fragment: Fragment, primitive: Primitive | None

@@ -21,6 +21,8 @@ _TYPE_FIRST = re.compile(rb"(?<=\w\()(?<!offsetof\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]*;")
 _ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
+_ASM = re.compile(rb"\b(?:asm|__asm__|__asm|asm_inline)\b((?:\s*\b(?:__)?(?:volatile|goto|inline)(?:__)?\b)*)\s*(\()")
+_ASM_STOPS = re.compile(rb"[()\[\]:]")
 _HEAD = re.compile(rb"\b([A-Za-z_]\w*)[ \t\n]*\(")
 _KEYWORDS = frozenset(b"if while for switch return sizeof do else case goto asm __asm__ typeof defined".split())
 
@@ -47,6 +49,7 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
             result[match.start(1) : match.end(1)] = b"0".ljust(match.end(1) - match.start(1))
     for match in _ASM_GOTO.finditer(bytes(result)):
         result[match.start() : match.end()] = b"asm goto".ljust(match.end() - match.start())
+    _blank_templates(result)
     heads = _replace_heads(result, words, statement_heads)
     return Normalised(text=bytes(result), heads=heads)
 
@@ -88,6 +91,35 @@ def _replace_typeof(result: bytearray) -> None:
         end = closing(text, match.end() - 1)
         if end is not None:
             result[match.start() : end + 1] = b"int" + blank(text[match.start() + 3 : end + 1])
+
+
+def _blank_templates(result: bytearray) -> None:
+    """The template of an asm statement is no C: string pieces glued with macros become one empty string."""
+    text = bytes(result)
+    for match in _ASM.finditer(text):
+        result[match.start(1) : match.end(1)] = re.sub(
+            rb"__(volatile|goto|inline)__|__(volatile|goto|inline)\b",
+            lambda m: (m.group(1) or m.group(2)).ljust(len(m.group())),
+            match.group(1),
+        )
+        begin, end = match.end(2), _template_end(text, match.end(2))
+        if end is not None and end - begin >= 2:
+            result[begin:end] = b'""' + blank(text[begin + 2 : end])
+
+
+def _template_end(text: bytes, start: int) -> int | None:
+    depth = 0
+    for match in _ASM_STOPS.finditer(text, start):
+        char = match.group()
+        if char in b"([":
+            depth += 1
+        elif char in b")]":
+            if depth == 0:
+                return match.start()
+            depth -= 1
+        elif depth == 0:
+            return match.start()
+    return None
 
 
 def _replace_heads(result: bytearray, words: Words, statement_heads: frozenset[str]) -> dict[int, str]:

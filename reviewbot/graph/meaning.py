@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.lexing import code_of
@@ -12,7 +13,6 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.policy import Words
 from reviewbot.rulebook.primitives import Primitive
 
-_DOES_SOMETHING = re.compile(rb"\w\s*\(|\bgoto\b|\breturn\b|=|\+\+|--|\{")
 _CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
 
 
@@ -29,6 +29,8 @@ class NameMeaning:
         self._path = path
         self._arch = arch
         self._follow_headers = follow_headers
+        # What a policy calls safe by its name is judged as that, not by the wrappers that a debugging option puts round it.
+        self._safe = frozenset(name for policy in book.policies_for(path) for name in policy.safe_names)
         self._known: dict[tuple[str, bool], tuple[Macro, ...]] = {}
 
     @property
@@ -44,9 +46,13 @@ class NameMeaning:
             self._known[key] = self._find(name, is_call=is_call)
         return self._known[key]
 
+    def is_macro(self, name: str) -> bool:
+        found = self._symbols.declared(name, self._path, self._arch).definitions
+        return bool(found) and all(definition.kind is DefinitionKind.MACRO for definition in found)
+
     def _find(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
         words = self._book.words
-        if name in words.safe_macros or name in words.builtins or name in words.unevaluated:
+        if name in words.safe_macros or name in words.builtins or name in words.unevaluated or name in self._safe:
             return ()
         if not self._follow_headers and not self._is_defined_here(name):
             return ()
@@ -54,11 +60,10 @@ class NameMeaning:
         if any(definition.kind is DefinitionKind.FUNCTION for definition in found):
             return ()
         defined = (definition for definition in found if definition.kind is DefinitionKind.MACRO)
-        macros = [macro for macro in map(to_macro, defined) if macro is not None]
-        macros = [m for m in macros if (m.parameters is not None) == is_call and not _is_alias_of_itself(m)]
-        if not any(_DOES_SOMETHING.search(m.body) for m in macros):
-            return ()
-        return _distinct(macros)
+        macros = [macro for macro in map(to_macro, defined) if macro is not None and not _is_alias_of_itself(macro)]
+        if is_call:
+            return _distinct([_with_call(macro) for macro in macros])
+        return _distinct([m for m in macros if m.parameters is None and _CALLS.search(m.body)])
 
     def _is_defined_here(self, name: str) -> bool:
         return re.search(rb"#\s*define\s+" + re.escape(name.encode()) + rb"\b", code_of(self._data)) is not None
@@ -68,6 +73,13 @@ def _is_alias_of_itself(macro: Macro) -> bool:
     """`#define begin(a, b) begin(a, b)` only says that the function exists."""
     match = _CALLS.match(macro.body)
     return macro.body == macro.name.encode() or (match is not None and match.group(1) == macro.name.encode())
+
+
+def _with_call(macro: Macro) -> Macro:
+    """`#define put_it put_that` used as `put_it(x)`: the arguments go to what the macro names."""
+    if macro.parameters is not None:
+        return macro
+    return replace(macro, parameters=(), variadic="__VA_ARGS__", body=macro.body + b"(__VA_ARGS__)")
 
 
 def _distinct(macros: list[Macro]) -> tuple[Macro, ...]:

@@ -80,6 +80,7 @@ class _Walk:
         self._primitives = [primitive_of(n.action) if isinstance(n.action, Call) else None for n in flow.nodes]
         self._tracked = _tracked_keys(flow, self._primitives)
         self._mentions = {key: frozenset(re.findall(r"[A-Za-z_@]\w*", key)) for key in self._tracked}
+        self._live = _live_keys(flow, self._tracked, self._is_about)
         self._before: list[set[AccessState]] = [set() for _ in flow.nodes]
         self._widened: set[int] = set()
         self._exits: set[tuple[int, AccessState]] = set()
@@ -105,14 +106,17 @@ class _Walk:
 
     def _enter(self, node: int, state: AccessState, queue: deque[tuple[int, AccessState]]) -> None:
         states = self._before[node]
+        kept = frozenset(fact for fact in state.facts if fact[0] in self._live[node])
+        if len(kept) != len(state.facts):
+            state = replace(state, facts=kept)
         if node in self._widened:
-            state = replace(state, facts=frozenset())
+            state = _without_conditions(state)
         if state in states:
             return
         if len(states) >= MAX_STATES_PER_NODE and node not in self._widened:
             self._widened.add(node)
             self._is_exact = False
-            merged = {replace(s, facts=frozenset()) for s in states} | {replace(state, facts=frozenset())}
+            merged = {_without_conditions(s) for s in (*states, state)}
             states.clear()
             states.update(merged)
             queue.extend((node, s) for s in sorted(merged, key=_order))
@@ -200,15 +204,20 @@ class _Walk:
         return state
 
 
+def _without_conditions(state: AccessState) -> AccessState:
+    """What remains where there are too many states: whether each opener succeeded, and no other condition."""
+    return replace(state, facts=frozenset(fact for fact in state.facts if fact[0].startswith("@")))
+
+
 def _known(facts: Facts, key: str) -> bool | None:
     return True if (key, True) in facts else False if (key, False) in facts else None
 
 
 def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[str]:
-    """Conditions worth remembering: tested at two places, or tested after they were set to something known."""
+    """Conditions worth remembering: tested at two places that decide about access, or tested after they were set."""
     tested: dict[str, set[int]] = {}
-    for index, node in enumerate(flow.nodes):
-        for edge in node.edges:
+    for index in _deciding(flow, primitives):
+        for edge in flow.nodes[index].edges:
             if edge.guard is not None and edge.guard.key:
                 tested.setdefault(edge.guard.key, set()).add(index)
     tracked = {key for key, places in tested.items() if len(places) > 1}
@@ -220,6 +229,69 @@ def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[s
                 tracked.add(action.target)
     openers = (i for i, p in enumerate(primitives) if p is not None and p.effect is Effect.OPEN)
     return frozenset(tracked | {f"@call{i}" for i in openers})
+
+
+def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
+    """The branches that lead to different accesses, openers, closers or exits: the others decide nothing here."""
+    ahead: list[frozenset[int]] = [frozenset() for _ in flow.nodes]
+    before: list[list[int]] = [[] for _ in flow.nodes]
+    for index, node in enumerate(flow.nodes):
+        for edge in node.edges:
+            before[edge.target].append(index)
+
+    def matters(index: int) -> bool:
+        primitive = primitives[index]
+        is_switch = primitive is not None and primitive.effect not in (Effect.ACCESS, Effect.NEUTRAL)
+        return is_switch or isinstance(flow.nodes[index].action, Return) or index == flow.end
+
+    queue = deque(range(len(flow.nodes) - 1, -1, -1))
+    while queue:
+        index = queue.popleft()
+        reached = (
+            frozenset({index})
+            if matters(index)
+            else frozenset().union(*(ahead[edge.target] for edge in flow.nodes[index].edges))
+        )
+        if reached != ahead[index]:
+            ahead[index] = reached
+            queue.extend(before[index])
+    return [
+        index
+        for index, node in enumerate(flow.nodes)
+        if len({ahead[edge.target] for edge in node.edges if not edge.is_fault}) > 1
+    ]
+
+
+def _live_keys(flow: Flow, tracked: frozenset[str], is_about: Callable[[str, frozenset[str]], bool]) -> list[frozenset[str]]:
+    """For each node the tracked conditions that some way onward still tests before they are set anew."""
+    live: list[frozenset[str]] = [frozenset() for _ in flow.nodes]
+    before: list[set[int]] = [set() for _ in flow.nodes]
+    for index, node in enumerate(flow.nodes):
+        for edge in node.edges:
+            before[edge.target].add(index)
+    queue = deque(range(len(flow.nodes) - 1, -1, -1))
+    while queue:
+        index = queue.popleft()
+        node = flow.nodes[index]
+        onward: set[str] = set()
+        for edge in node.edges:
+            onward |= live[edge.target]
+            if edge.guard is not None:
+                key = f"@call{edge.guard.call}" if edge.guard.call is not None else edge.guard.key
+                if key in tracked:
+                    onward.add(key)
+        action = node.action
+        if isinstance(action, Return):
+            onward |= {key for key in (action.key, f"@call{action.call}") if key in tracked}
+        if isinstance(action, Assign):
+            gone = frozenset({action.target})
+            needed = {key for key in (action.copy_of, f"@call{action.call}") if action.target in onward and key in tracked}
+            onward = {key for key in onward if not is_about(key, gone)} | {key for key in needed if key is not None}
+        found = frozenset(onward)
+        if found != live[index]:
+            live[index] = found
+            queue.extend(before[index])
+    return live
 
 
 def _order(state: AccessState) -> tuple[int, str, list[tuple[str, bool]]]:

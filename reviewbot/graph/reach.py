@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reviewbot.csyntax.flow import Call, MacroUse
+from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.items import function_at
-from reviewbot.graph.assembler import find_routines
 from reviewbot.graph.callees import Callee, CalleeResolver
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.rulebook.policy import CalleeForm
 from reviewbot.rulebook.primitives import Primitive
 
-MAX_DEPTH = 10
-MAX_CALLS = 20_000
+MAX_CHAIN = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +48,7 @@ class Reach:
     def __init__(self, reader: CodeReader) -> None:
         self._reader = reader
         self._resolver = CalleeResolver(reader.tree, reader.book, reader.symbols)
+        self._known: dict[tuple[str, int, Open], tuple[InsideCall, ...]] = {}
         self.entered: set[tuple[str, int]] = set()
         """(path, start) of every function that was found to run inside a block."""
 
@@ -70,25 +69,11 @@ class Reach:
 
     def inside(self, code: FunctionCode, variant: Variant) -> Iterator[InsideCall]:
         """Every call that runs in a block of this variant of the function, those in followed callees included."""
-        budget = [MAX_CALLS]
-        yield from self._inside(code, variant, (), frozenset({(code.path, code.item.start)}), budget)
-
-    def _inside(
-        self,
-        code: FunctionCode,
-        variant: Variant,
-        chain: tuple[Step, ...],
-        above: frozenset[tuple[str, int]],
-        budget: list[int],
-    ) -> Iterator[InsideCall]:
         for index, node in enumerate(variant.flow.nodes):
             if not isinstance(node.action, Call) or node.action.closes_scope:
                 continue
             call = node.action
             for opened in variant.paths.open_at(index):
-                budget[0] -= 1
-                if budget[0] < 0:
-                    return
                 primitive = code.primitive(call)
                 callees: tuple[Callee, ...] = ()
                 if primitive is None:
@@ -101,67 +86,71 @@ class Reach:
                     open=opened,
                     primitive=primitive,
                     callees=callees,
-                    chain=chain,
+                    chain=(),
                 )
                 for callee in callees:
                     if callee.is_body_run:
-                        steps = (*chain, *self._steps(code, variant, call, opened, chain))
-                        yield from self._into(callee, opened, steps, above, budget)
+                        steps = tuple(_steps(code, variant, call, opened))
+                        for inner in self._of_callee(callee, opened):
+                            if len(inner.chain) < MAX_CHAIN:
+                                yield replace(inner, chain=steps + inner.chain)
 
-    def _steps(
-        self, code: FunctionCode, variant: Variant, call: Call, opened: Open, chain: tuple[Step, ...]
-    ) -> Iterator[Step]:
-        if not chain and opened.node != BY_CALLER:
-            opener = variant.flow.nodes[opened.node].action
-            assert isinstance(opener, Call)
-            yield step(code, opener.offset, "access is opened by", opener.name)
-        for use in call.via:
-            yield Step(path=use.path, line=use.line, function=code.name, what="expands the macro", name=use.name)
-        yield step(code, call.offset, "calls", call.name)
-
-    def _into(
-        self,
-        callee: Callee,
-        opened: Open,
-        chain: tuple[Step, ...],
-        above: frozenset[tuple[str, int]],
-        budget: list[int],
-    ) -> Iterator[InsideCall]:
+    def _of_callee(self, callee: Callee, opened: Open) -> tuple[InsideCall, ...]:
+        """What runs in the callee's body, with chains that begin there; remembered, and empty where it calls itself."""
         definition = callee.definition
         assert definition is not None
-        key = (definition.path, definition.start)
-        if len(above) >= MAX_DEPTH or key in above:
-            return
-        if callee.form is CalleeForm.ASM:
-            yield from self._into_assembler(callee, opened, chain, above, budget)
-            return
-        if not definition.path.endswith((".c", ".h")):
-            return
-        data = self._reader.data(definition.path)
-        item = function_at(data, definition.start + len(definition.text) - 1)
-        if item is None:
-            return
-        self.entered.add((definition.path, item.start))
         entry = Open(node=BY_CALLER, name=opened.name, direction=opened.direction)
-        inner = self._reader.function(definition.path, item, entry)
-        for variant in inner.variants:
-            yield from self._inside(inner, variant, chain, above | {key}, budget)
+        key = (definition.path, definition.start, entry)
+        if key not in self._known:
+            self._known[key] = ()
+            self._known[key] = tuple(_distinct(self._run(callee, entry)))
+        return self._known[key]
 
-    def _into_assembler(
-        self,
-        callee: Callee,
-        opened: Open,
-        chain: tuple[Step, ...],
-        above: frozenset[tuple[str, int]],
-        budget: list[int],
-    ) -> Iterator[InsideCall]:
+    def _run(self, callee: Callee, entry: Open) -> Iterator[InsideCall]:
+        definition = callee.definition
+        assert definition is not None
+        if callee.form is CalleeForm.ASM:
+            yield from self._run_assembler(callee, entry)
+        elif definition.path.endswith((".c", ".h")):
+            data = self._reader.data(definition.path)
+            item = function_at(data, definition.start + len(definition.text) - 1)
+            if item is not None:
+                self.entered.add((definition.path, item.start))
+                inner = self._reader.function(definition.path, item, entry)
+                for variant in inner.variants:
+                    yield from self.inside(inner, variant)
+
+    def _run_assembler(self, callee: Callee, entry: Open) -> Iterator[InsideCall]:
         return
         yield
+
+
+def _steps(code: FunctionCode, variant: Variant, call: Call, opened: Open) -> Iterator[Step]:
+    if opened.node != BY_CALLER:
+        opener = variant.flow.nodes[opened.node].action
+        assert isinstance(opener, Call)
+        yield step(code, opener.offset, "access is opened by", opener.name)
+    for use in call.via:
+        yield Step(path=use.path, line=use.line, function=code.name, what="expands the macro", name=use.name)
+    yield step(code, call.offset, "calls", call.name)
+
+
+def _distinct(found: Iterator[InsideCall]) -> Iterator[InsideCall]:
+    """The #if variants of one body mostly hold the same calls; each is kept once."""
+    seen: set[tuple[str, int, str, str, tuple[str, ...]]] = set()
+    for inside in found:
+        key = (
+            inside.code.path,
+            inside.call.offset,
+            inside.call.name or inside.call.text,
+            inside.open.name,
+            tuple(use.name for use in inside.call.via),
+        )
+        if key not in seen:
+            seen.add(key)
+            yield inside
 
 
 def step(code: FunctionCode, offset: int, what: str, name: str) -> Step:
     """A step at a place of a function."""
     return Step(path=code.path, line=code.lines.line(offset), function=code.name, what=what, name=name)
-
-
-__all__ = ["InsideCall", "MacroUse", "Reach", "Step", "find_routines", "step"]

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.graph.assembler import find_assembler_definitions
+from reviewbot.graph.header_words import HeaderWords
 from reviewbot.graph.includes import Includes, to_arch
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
@@ -32,6 +33,7 @@ _CALLABLE = frozenset(
 _LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
 _WEAK = frozenset(("__weak", "weak", "__weak__"))
 _NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
+_DRIVERS = ("drivers/", "sound/")
 _FILES_LIMIT = 600  # files in which one name is looked for; only names no kernel function has occur in more
 
 
@@ -63,6 +65,7 @@ class Symbols:
         self._tree = tree
         self._words = words
         self._includes = includes or Includes(tree)
+        self._header_words = HeaderWords(tree)
         self._holders: dict[str, frozenset[str]] = {}
         self._in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
@@ -122,7 +125,7 @@ class Symbols:
         ]
         if included:
             return _without_fallbacks(name, included)
-        headers, _ = self._bounded(path for path in self._candidates(name, arch) if path.endswith(".h"))
+        headers = [path for path in self._candidates(name, arch) if path.endswith(".h")][:_FILES_LIMIT]
         return _without_fallbacks(
             name, [found for path in headers for found in self._find(name, path) if found.kind in kinds]
         )
@@ -140,31 +143,30 @@ class Symbols:
     def _linked(self, name: str, from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
         """The definitions in other objects (and, failing that, in headers that no #include led to)."""
         candidates = self._candidates(name, arch)
-        sources, is_cut = self._bounded(path for path in candidates if not path.endswith(".h") and path != from_path)
-        found = [each for path in sources for each in self._find(name, path) if _is_linked(each)]
-        if is_cut:
+        sources = [path for path in candidates if not path.endswith(".h") and path != from_path]
+        near, far = _split_by_nearness(sources, from_path, arch)
+        found = [each for path in near for each in self._find(name, path) if _is_linked(each)]
+        if len(far) <= _FILES_LIMIT or not found:
+            found += [each for path in far[:_FILES_LIMIT] for each in self._find(name, path) if _is_linked(each)]
+        if found:
+            return _rank(found, from_path, arch)
+        if len(far) > _FILES_LIMIT:
             return (), How.UNKNOWN, f"{name} occurs in more than {_FILES_LIMIT} files"
-        if not found:
-            headers, _ = self._bounded(path for path in candidates if path.endswith(".h"))
-            kinds = _CALLABLE - {DefinitionKind.ENUMERATOR}
-            found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
-            return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
-        return _rank(found, from_path, arch)
+        kinds = _CALLABLE - {DefinitionKind.ENUMERATOR}
+        headers = [path for path in candidates if path.endswith(".h")][:_FILES_LIMIT]
+        found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
+        return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
 
     def _candidates(self, name: str, arch: str | None) -> tuple[str, ...]:
         self.prefetch((name,))
         return tuple(sorted(path for path in self._holders[name] if _is_reachable(path, arch)))
-
-    def _bounded(self, paths: Iterable[str]) -> tuple[list[str], bool]:
-        listed = list(paths)
-        return listed[:_FILES_LIMIT], len(listed) > _FILES_LIMIT
 
     def _headers_with(self, name: str, from_path: str, arch: str | None) -> list[str]:
         closure = self._includes.closure(from_path, arch)[1:]
         if name in self._holders:
             holders = self._holders[name]
             return [path for path in closure if path in holders]
-        return list(closure)
+        return self._header_words.holding(self._spellings(name), closure)
 
     def _find(self, name: str, path: str) -> tuple[Definition, ...]:
         key = (name, path)
@@ -210,6 +212,14 @@ def _is_reachable(path: str, arch: str | None) -> bool:
     if own is None:
         return path.split("/", 1)[0] not in _NOT_LINKED
     return arch is None or own == arch
+
+
+def _split_by_nearness(paths: Sequence[str], from_path: str, arch: str | None) -> tuple[list[str], list[str]]:
+    """The files of the asker's directory and architecture, and the rest: the core of the kernel, then drivers."""
+    directory = f"{from_path.rpartition('/')[0]}/"
+    near = [path for path in paths if path.startswith(directory) or (arch is not None and to_arch(path) == arch)]
+    rest = set(paths) - set(near)
+    return near, sorted(rest, key=lambda path: (path.startswith(_DRIVERS), path))
 
 
 def _rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
