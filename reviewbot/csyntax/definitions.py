@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.heads import has_type, parenthesis_groups
-from reviewbot.csyntax.lexing import DIRECTIVE, LineIndex, code_of
+from reviewbot.csyntax.lexing import DIRECTIVE, code_of, line_of, occurrences
 from reviewbot.csyntax.outline import Entry, Outline, outline
 from reviewbot.rulebook.policy import NameMaker
 
@@ -20,6 +21,9 @@ _POINTER_BEFORE = re.compile(rb"\(\s*(?:\w+\s+)*\*[\s*]*(?:(?:const|volatile|__\
 _POINTER_AFTER = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
 _ENUMERATOR_AFTER = re.compile(_ATTRIBUTE + rb"\s*[=,}]")
 _ENUM_HEAD = re.compile(rb"\benum" + _ATTRIBUTE + rb"\s*\w*" + _ATTRIBUTE + rb"\s*$")
+_DEFINE_BEFORE = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)*")
+_TYPE_WORDS = re.compile(rb"[\w \t*]+")
+_AFTER_NAME = frozenset((b",", b"=", b"}", b"/", b"(", b"[", b";", b"\n", b"\r", b""))
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"typedef", b"const", b"volatile", b"register", b"inline"))
 _TAGS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
@@ -31,55 +35,59 @@ def find_definitions(data: bytes, name: str, path: str, makers: Sequence[NameMak
     Calls, comments, literals, members, parameters and locals do not count. `makers` are the macros that make names.
     """
     finder = _Finder(data, name, path)
-    made = [found for maker in makers for found in finder.made_by(maker)]
-    if not may_define(data, name):
-        return tuple(sorted(made, key=lambda found: found.start))
-    found = [*finder.macros(), *finder.others(), *made]
+    found = [each for maker in makers for each in finder.made_by(maker)]
+    if may_define(data, name):
+        found += [*finder.macros(), *finder.others()]
     return tuple(sorted(found, key=lambda each: (each.line, each.start)))
 
 
 def may_define(data: bytes, name: str) -> bool:
     """Whether the name occurs where a definition may stand; cheap, and true too often rather than too seldom."""
     word = name.encode()
-    return word in data and _likely(word).search(data) is not None
+    return any(_may_define_at(data, at, at + len(word)) for at in occurrences(data, word))
 
 
-def _likely(word: bytes) -> re.Pattern[bytes]:
-    word = re.escape(word)
-    return re.compile(
-        rb"^[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+%b\b|^[A-Za-z_}*(][^\n]*?\b%b\b|^%b\b|^[ \t]+%b[ \t]*(?:[,=}/(]|\r?$)"
-        rb"|^[ \t]+(?:struct|union|enum|extern|static|typedef)\b[^\n;(]*?\b%b\b|^[ \t]+[\w \t*]+\b%b[ \t]*[(;\[=]|[{,][ \t]*%b[ \t]*[,=}]"
-        rb"|\*[ \t]*%b\b|^[ \t]*\}[^\n]*\b%b\b" % ((word,) * 9),
-        re.MULTILINE,
+def _may_define_at(data: bytes, start: int, end: int) -> bool:
+    """Judged by the line alone: column 0, a #define, an enumerator, a continued head, a declaration below an #if."""
+    before = data[data.rfind(b"\n", 0, start) + 1 : start]
+    stripped = before.strip()
+    if stripped.startswith(b"#"):
+        return _DEFINE_BEFORE.fullmatch(stripped) is not None
+    if before[:1] not in (b" ", b"\t"):
+        return True
+    after = data[end : end + 80].lstrip(b" \t")[:1]
+    if not stripped:
+        return after in _AFTER_NAME
+    return (
+        stripped.startswith((b"struct", b"union", b"enum", b"extern", b"static", b"typedef", b"}"))
+        or stripped.endswith((b"*", b"{", b","))
+        or (after in (b"(", b";", b"[", b"=") and _TYPE_WORDS.fullmatch(stripped) is not None)
     )
 
 
 class _Finder:
     def __init__(self, data: bytes, name: str, path: str) -> None:
         self._data, self._name, self._path = data, name, path
-        self._word = re.compile(rb"\b%b\b" % re.escape(name.encode()))
-        self._lines: LineIndex | None = None
+        self._word = name.encode()
 
     def macros(self) -> Iterator[Definition]:
         """Its #defines."""
         code = code_of(self._data)
-        head = re.compile(
-            rb"^[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(%b)\b" % re.escape(self._name.encode()), re.M
-        )
-        for found in head.finditer(code):
-            directive = DIRECTIVE.match(code, found.start())
+        for start in occurrences(code, self._word):
+            line = code.rfind(b"\n", 0, start) + 1
+            if line == start:  # `#define \`, and the name on the next line
+                line = code.rfind(b"\n", 0, max(0, line - 1)) + 1
+            directive = DIRECTIVE.match(code, line) if _DEFINE_BEFORE.fullmatch(code, line, start) else None
             if directive is not None:
-                yield self._to_definition(DefinitionKind.MACRO, found.start(1), directive.start(), directive.end())
+                yield self._to_definition(DefinitionKind.MACRO, start, directive.start(), directive.end())
 
     def others(self) -> Iterator[Definition]:
         """Everything that is no macro."""
         whole = outline(self._data)
-        for occurrence in self._word.finditer(whole.bare):
-            group = whole.group_around(occurrence.start())
-            if group is not None:
-                found = self._inside(whole, group, occurrence)
-            else:
-                found = self._at_top(whole, occurrence)
+        for start in occurrences(whole.bare, self._word):
+            group = whole.group_around(start)
+            end = start + len(self._word)
+            found = self._at_top(whole, start, end) if group is None else self._inside(whole, group, start, end)
             if found is not None:
                 yield found
 
@@ -89,15 +97,14 @@ class _Finder:
         if not (self._name.startswith(prefix) and self._name.endswith(suffix)):
             return
         argument = self._name[len(prefix) : len(self._name) - len(suffix)].encode()
-        if not argument or argument not in self._data:
+        if not argument:
             return
-        call = re.compile(
-            rb"^[A-Za-z_ \t]*\b(?:%b)\s*\((?:[^,()]*,){%d}\s*(%b)\s*[,)]"
-            % (maker.pattern.encode(), maker.argument, re.escape(argument)),
-            re.MULTILINE,
-        )
-        for found in call.finditer(outline(self._data).bare):
-            yield self._made(DefinitionKind.FUNCTION, found.start(1), found.start())
+        call = _call_before(maker.pattern, maker.argument)
+        for start in occurrences(self._data, argument):
+            head = call.search(self._data, max(0, start - 200), start)
+            after = self._data[start + len(argument) : start + len(argument) + 40].lstrip()[:1]
+            if head is not None and after in (b",", b")") and outline(self._data).bare[start : start + 1].strip():
+                yield self._made(DefinitionKind.FUNCTION, start, head.start())
 
     def _made(self, kind: DefinitionKind, at: int, start: int) -> Definition:
         entry = outline(self._data).entry_around(at)
@@ -107,9 +114,9 @@ class _Finder:
             end = self._data.find(b"\n", at) + 1 or len(self._data)
         return self._to_definition(kind, at, start, end)
 
-    def _inside(self, whole: Outline, group: tuple[int, int], occurrence: re.Match[bytes]) -> Definition | None:
+    def _inside(self, whole: Outline, group: tuple[int, int], start: int, end: int) -> Definition | None:
         """An enumerator, or a structure inside a structure."""
-        bare, start, end = whole.bare, occurrence.start(), occurrence.end()
+        bare = whole.bare
         tag = _TAG_BEFORE.search(bare, max(group[0], start - 200), start)
         if tag is not None:
             body = _BODY_AFTER.match(bare, end)
@@ -126,24 +133,23 @@ class _Finder:
             return None
         return self._to_definition(DefinitionKind.ENUMERATOR, start, entry.start, entry.end)
 
-    def _at_top(self, whole: Outline, occurrence: re.Match[bytes]) -> Definition | None:
-        entry = whole.entry_around(occurrence.start())
+    def _at_top(self, whole: Outline, start: int, end: int) -> Definition | None:
+        entry = whole.entry_around(start)
         if entry is None:
             return None
-        kind = _kind_at_top(whole, entry, occurrence)
+        kind = _kind_at_top(whole, entry, start, end)
         if kind is None:
             return None
-        return self._to_definition(kind, occurrence.start(), entry.start, entry.end, _words(whole, entry, occurrence))
+        return self._to_definition(kind, start, entry.start, entry.end, _words(whole, entry, start))
 
     def _to_definition(
         self, kind: DefinitionKind, at: int, start: int, end: int, words: tuple[str, ...] = ()
     ) -> Definition:
-        self._lines = self._lines or LineIndex(self._data)
         return Definition(
             kind=kind,
             name=self._name,
             path=self._path,
-            line=self._lines.line(at),
+            line=line_of(self._data, at),
             start=start,
             text=self._data[start:end],
             conditions=conditions_at(self._data, at),
@@ -151,8 +157,8 @@ class _Finder:
         )
 
 
-def _kind_at_top(whole: Outline, entry: Entry, occurrence: re.Match[bytes]) -> DefinitionKind | None:
-    bare, start, end = whole.bare, occurrence.start(), occurrence.end()
+def _kind_at_top(whole: Outline, entry: Entry, start: int, end: int) -> DefinitionKind | None:
+    bare = whole.bare
     before = _without_groups(whole, entry.start, start)
     tag = _TAG_BEFORE.search(before)
     if tag is not None:
@@ -181,8 +187,10 @@ def _function_kind(entry: Entry) -> DefinitionKind:
 
 
 def _declares(before: bytes) -> bool:
-    """Whether a type stands before the declarator (at once, or before an earlier declarator of the same declaration)."""
-    return before.rstrip()[-1:] not in (b".", b">") and any(word[0] not in _STORAGE for word in _WORD.finditer(before))
+    """Whether a type stands before the declarator (or before an earlier one of the same declaration)."""
+    if not any(word[0] not in _STORAGE for word in _WORD.finditer(before)):
+        return False
+    return has_type(before, len(before)) or b"," in before[before.rfind(b")") :]
 
 
 def _is_in_initialiser(before: bytes) -> bool:
@@ -195,27 +203,32 @@ def _is_in_initialiser(before: bytes) -> bool:
 
 
 def _without_groups(whole: Outline, start: int, end: int) -> bytes:
-    """The bytes of an item up to `end` with what stands in braces left out."""
+    """The bytes of an item up to `end` with what stands in braces left out, the braces kept."""
     parts, cursor = [], start
     for open_, close in whole.groups_between(start, end):
         parts.append(whole.bare[cursor:open_])
-        parts.append(b" ")
+        parts.append(b" {} ")  # marks that a body stood here: `struct {…} name` is not `struct name`
         cursor = close + 1
     parts.append(whole.bare[cursor:end])
     return b"".join(parts)
 
 
-def _words(whole: Outline, entry: Entry, occurrence: re.Match[bytes]) -> tuple[str, ...]:
+def _words(whole: Outline, entry: Entry, name_start: int) -> tuple[str, ...]:
     """The words before the name, and those between its parameters and the body or semicolon."""
-    start, end = entry.start, entry.end if entry.body is None else entry.body
-    head = whole.bare[start:end]
-    before = _without_groups(whole, start, occurrence.start())
+    head = whole.bare[entry.start : entry.end if entry.body is None else entry.body]
+    before = _without_groups(whole, entry.start, name_start)
     words = [word[0].decode() for word in _WORD.finditer(before)]
-    for _, name_start, _, close in parenthesis_groups(head):
-        if start + name_start == occurrence.start():
+    for _, start, _, close in parenthesis_groups(head):
+        if entry.start + start == name_start:
             words += [word[0].decode() for word in _WORD.finditer(head, close + 1)]
             break
     return tuple(words)
+
+
+@lru_cache(maxsize=64)
+def _call_before(pattern: str, argument: int) -> re.Pattern[bytes]:
+    """A call of a macro up to its argument of that index, at the beginning of a line."""
+    return re.compile(rb"^[A-Za-z_ \t]*\b(?:%b)\s*\((?:[^,()]*,){%d}\s*\Z" % (pattern.encode(), argument), re.MULTILINE)
 
 
 def _is_function(whole: Outline, offset: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 
 _TOKEN = re.compile(
@@ -25,6 +26,8 @@ CONDITIONAL = re.compile(
     re.MULTILINE,
 )
 
+_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_WORD_OR_NONE = frozenset(bytes((byte,)) for byte in _WORD_BYTES)
 _BLANK = bytes(10 if byte == 10 else 32 for byte in range(256))
 _JOIN = bytes(11 if byte == 10 else 32 for byte in range(256))
 
@@ -70,6 +73,15 @@ def _hollow(literal: bytes) -> bytes:
 def code_of(data: bytes) -> bytes:
     """`to_code`, remembered for the files in work."""
     return to_code(data)
+
+
+def occurrences(data: bytes, word: bytes) -> Iterator[int]:
+    """The offsets at which `word` stands as a whole word; for a rare word much faster than an expression with \\b."""
+    at, size = data.find(word), len(word)
+    while at >= 0:
+        if (at == 0 or data[at - 1] not in _WORD_BYTES) and data[at + size : at + size + 1] not in _WORD_OR_NONE:
+            yield at
+        at = data.find(word, at + size)
 
 
 class LineIndex:

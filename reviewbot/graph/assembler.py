@@ -35,6 +35,8 @@ _REGISTER = re.compile(
 )
 _TARGET = re.compile(r"(?:\w+=)?(?:\w+\()?\.?([A-Za-z_]\w*)(?:@\w+)?\)?$")
 _LOCAL = re.compile(r"\.?L[\w.$]+|[\w.$]+")
+_QUOTED = re.compile(r'"([^"]*)"')
+_MAYBE = "?"  # marks a statement that may be patched out
 _COMMENT = {"arm": r"@.*", "sparc": r"!.*", "s390": r"#.*", "alpha": r"#.*", "x86": r"(?<!^)\s#.*", "riscv": r"#.*"}
 
 
@@ -125,9 +127,16 @@ def _statements(data: bytes, arch: str) -> Iterator[tuple[int, str]]:
             continue
         if comment is not None:
             line = comment.sub("", line)
+        if '"' in line and not re.match(r"\s*\.(?:ascii|asciz|string|section|pushsection|incbin)", line):
+            line = _QUOTED.sub(_to_alternative, line)
         for statement in line.split(";"):
             if statement.strip():
                 yield first, statement.strip()
+
+
+def _to_alternative(quoted: re.Match[str]) -> str:
+    """Code in quotes (ALTERNATIVE "jmp f", "", FEATURE) as statements that may or may not run."""
+    return "".join(f";{_MAYBE}{part.strip()};" for part in quoted[1].split(";") if part.strip())
 
 
 def _split_macros(statements: Iterable[tuple[int, str]]) -> tuple[dict[str, list[str]], list[tuple[int, str]]]:
@@ -175,7 +184,7 @@ def _to_blocks(
             statement = _NUMERIC_LABEL.sub("", statement[label.end() :])
         head = _HEAD.match(statement)
         if head is not None and head[1] in definers:
-            blocks.append(_Block(head[2], line, True))
+            blocks.append(_Block(head[2], line, not head[2].startswith(".L")))
             if head[3] and any(block.is_routine and block.name == head[3] for block in blocks):  # an alias
                 blocks[-1].calls.append((head[3], line))
                 blocks[-1].falls_through = False
@@ -193,7 +202,8 @@ def _read(block: _Block, line: int, statement: str, macros: dict[str, list[str]]
         block.includes.append(included[1])
     if statement.startswith(("#", ".section", ".type", ".size", ".globl", ".global", ".weak")):
         return
-    parts = statement.split(None, 1)
+    is_certain = depth == 0 and not statement.startswith((".", _MAYBE))
+    parts = statement.lstrip(_MAYBE).split(None, 1)
     mnemonic, operands = parts[0], parts[1] if len(parts) > 1 else ""
     if depth < 4:
         for name in dict.fromkeys(re.findall(r"\w+", statement)):
@@ -204,7 +214,7 @@ def _read(block: _Block, line: int, statement: str, macros: dict[str, list[str]]
     target = _branch_target(mnemonic, operands)
     if target is not None:
         block.calls.append((target, line))
-    if not statement.startswith(".") and depth == 0:
+    if is_certain:
         ends = _NEVER_RETURNS.match(mnemonic) is not None or _RETURN_BY_MOVE.match(statement) is not None
         block.falls_through = not ends
 

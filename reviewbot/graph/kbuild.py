@@ -103,7 +103,7 @@ def _adds(assignment: Assignment, written: tuple[Assignment, ...]) -> bool:
 
 
 def _replaces_flags(assignment: Assignment, written: tuple[Assignment, ...]) -> bool:
-    """Whether KBUILD_CFLAGS is made anew without the tracing flags (arch/x86/boot) or filtered (the vdso of several)."""
+    """Whether KBUILD_CFLAGS is made anew without the tracing flags (arch/x86/boot) or filtered (vdso)."""
     if assignment.operator == "+=":
         return False
     value = _expand(assignment.value, written)
