@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import reviewbot.rules as rules_package
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.book import Rulebook, arch_of, load_rulebook
 from reviewbot.rulebook.catalogue import COMMON_PLACEHOLDERS, CatalogueEntry, Weight
@@ -269,8 +270,22 @@ def test_severity_is_the_highest_of_the_policies_that_are_broken() -> None:
 
 
 def test_a_missing_fact_is_said() -> None:
-    with pytest.raises(RulebookError, match="'opener'"):
+    with pytest.raises(RulebookError, match="'callee'"):
         BOOK.catalogue["unchecked_begin"].variant("ignored").fill({})
+
+
+@pytest.mark.parametrize("slug", sorted(BOOK.catalogue))
+def test_the_catalogue_knows_every_variant_that_a_rule_names(slug: str) -> None:
+    source = Path(rules_package.__file__).with_name(f"{slug}.py")
+    if not source.exists():
+        pytest.skip("the rule is not written yet")
+    named = set(re.findall(r'variant="(\w+)"', source.read_text(encoding="utf-8")))
+    assert named <= set(BOOK.catalogue[slug].variants)
+
+
+def test_every_form_that_some_policy_refuses_has_words() -> None:
+    refused = {form.value for policy in BOOK.policies for form in set(CalleeForm) - policy.safe_forms}
+    assert refused <= set(BOOK.catalogue["traced_call"].variants)
 
 
 def test_an_unknown_variant_is_said() -> None:

@@ -7,6 +7,7 @@ and this one later finds it shut (00ff1eaac129, 94902d849e85).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reviewbot.findings.finding import Observation
 from reviewbot.rulebook.policy import CalleeForm
@@ -22,4 +23,4 @@ def find(context: Context) -> Iterator[Observation]:
         if inside.primitive is None and inside.call.name in context.book.words.sleeping:
             callees = [callee for callee in inside.callees if callee.form is not CalleeForm.BUILTIN and callee.form]
             for callee in callees[:1]:
-                yield to_observation(SLUG, context, inside, callee)
+                yield replace(to_observation(SLUG, context, inside, callee), variant="sleeps")
