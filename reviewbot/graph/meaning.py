@@ -47,14 +47,15 @@ class NameMeaning:
         return self._known[key]
 
     def is_macro(self, name: str) -> bool:
-        found = self._symbols.declared(name, self._path, self._arch).definitions
-        return bool(found) and all(definition.kind is DefinitionKind.MACRO for definition in found)
+        return bool(self._symbols.macros(name, self._path, self._arch))
 
     def _find(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
         words = self._book.words
         if name in words.safe_macros or name in words.builtins or name in words.unevaluated or name in self._safe:
             return ()
         if not self._follow_headers and not self._is_defined_here(name):
+            return ()
+        if not self._symbols.macros(name, self._path, self._arch):
             return ()
         found = self._symbols.declared(name, self._path, self._arch).definitions
         if any(definition.kind is DefinitionKind.FUNCTION for definition in found):

@@ -108,6 +108,17 @@ class Symbols:
             definitions=definitions, prototypes=tuple(prototypes), how=how if definitions else How.UNKNOWN
         )
 
+    def macros(self, name: str, from_path: str, arch: str | None) -> tuple[Definition, ...]:
+        """The #defines of `name` that the file sees, its own or else those of its headers; cheap where there are none."""
+        closure = self._includes.closure(from_path, arch)
+        own = self._header_words.defining(name, closure[:1])
+        return tuple(
+            found
+            for path in own or self._header_words.defining(name, closure[1:])
+            for found in self._find(name, path)
+            if found.kind is DefinitionKind.MACRO
+        )
+
     def lookup(
         self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
     ) -> tuple[Definition, ...]:
