@@ -26,9 +26,17 @@ class Rulebook:
     architectures: Mapping[str, ArchPrimitives]
     policies: tuple[Policy, ...]
     words: Words
-    catalogue: Mapping[str, CatalogueEntry]
-    cpu_models: Mapping[str, CpuModel]
     primitive_names: frozenset[str]
+
+    @property
+    def catalogue(self) -> Mapping[str, CatalogueEntry]:
+        """slug -> what is said about the rule, in order of level and slug."""
+        return _catalogue(self.directory)
+
+    @property
+    def cpu_models(self) -> Mapping[str, CpuModel]:
+        """name -> the model, in order of name."""
+        return _cpu_models(self.directory)
 
     def primitive(self, name: str, arch: str | None, version: KernelVersion | None = None) -> Primitive | None:
         """What `name` is for code of `arch` (a directory below arch/; None: generic code) in kernel `version`, or
@@ -73,22 +81,37 @@ def arch_of(path: str) -> str | None:
 
 @cache
 def load_rulebook(directory: Path | None = None) -> Rulebook:
-    """Reads and checks `directory`, by default the rules that come with reviewbot. Raises RulebookError."""
+    """Reads and checks `directory`, by default the rules that come with reviewbot. Raises RulebookError.
+
+    Of the rules that come with reviewbot the catalogue and the CPU models are read when they are first asked for: a run
+    that finds nothing needs neither, and reading them is half of the time.
+    """
     root = directory or _shipped_rules()
     if not root.is_dir():
         raise RulebookError(f"{root}: there is no such directory of rules.")
     architectures = load_primitives(root)
     _check_references(architectures)
+    if directory is not None:
+        _catalogue(root)
+        _cpu_models(root)
     return Rulebook(
         directory=root,
         version=_hash(root),
         architectures=architectures,
         policies=load_policies(root),
         words=load_words(root),
-        catalogue=load_catalogue(root),
-        cpu_models=load_cpu_models(root),
         primitive_names=frozenset(name for arch in architectures.values() for name in arch.entries),
     )
+
+
+@cache
+def _catalogue(root: Path) -> Mapping[str, CatalogueEntry]:
+    return load_catalogue(root)
+
+
+@cache
+def _cpu_models(root: Path) -> Mapping[str, CpuModel]:
+    return load_cpu_models(root)
 
 
 def _shipped_rules() -> Path:
