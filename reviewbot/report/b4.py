@@ -40,7 +40,7 @@ def _finding(finding: Finding, review: Review, view: View) -> dict[str, Any]:
         status = "pass"
     rows = [finding.message, finding.suggestion, f"Cost: {phrases.cost(finding.cost)}"]
     rows.append(phrases.history(finding, review))
-    rows += [f"{link.place.path}:{link.place.line}: {link.what} {link.name}" for link in finding.observation.chain]
+    rows += [f"{link.place.path}:{link.place.line}: {phrases.step(link)}" for link in finding.observation.chain]
     summary = f"{finding.place.path}:{finding.place.line}: {finding.rule}: {finding.message}"
     return _entry(status, summary, "\n".join(rows), view)
 

@@ -79,9 +79,8 @@ def _finding(at: int, finding: Finding, review: Review, widest: float) -> dict[s
 
 
 def _step(link: Link) -> dict[str, str]:
-    what = link.what if not link.name or link.name in link.what else f"{link.what} {link.name}"
     place = f"{link.place.path}:{link.place.line}"
-    return {"what": visible(what), "place": visible(place), "function": visible(link.place.function)}
+    return {"what": visible(phrases.step(link)), "place": visible(place), "function": visible(link.place.function)}
 
 
 def _excerpt(finding: Finding, review: Review) -> list[dict[str, Any]]:

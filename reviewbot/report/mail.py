@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reviewbot import __version__
-from reviewbot.findings.finding import Finding, Link, Status
+from reviewbot.findings.finding import Finding, Status
 from reviewbot.findings.review import PatchResult, Review
 from reviewbot.report import phrases
 from reviewbot.report.escape import visible
@@ -121,7 +121,8 @@ def _remark_lines(finding: Finding) -> Iterator[str]:
     if chain:
         yield ""
         yield _wrap("How it gets there:")
-        yield from (_wrap(_step(link, finding), "  ") for link in chain)
+        for link in chain:
+            yield _wrap(visible(f"{phrases.step_place(link, finding)}: {phrases.step(link)}"), "  ")
         yield ""
     cost = finding.cost
     basis = f" ({cost.basis.rstrip('.')})" if cost.basis else ""
@@ -130,13 +131,6 @@ def _remark_lines(finding: Finding) -> Iterator[str]:
         yield ""
         yield _wrap(visible(finding.suggestion))
     yield _wrap(f"[{finding.rule}, {finding.fingerprint}]")
-
-
-def _step(link: Link, finding: Finding) -> str:
-    place = link.place
-    where = f"line {place.line}" if place.path == finding.place.path else f"{place.path}:{place.line}"
-    what = link.what if link.name and link.name in link.what else f"{link.what} {link.name}".strip()
-    return visible(f"{where}: {what}")
 
 
 def _gap_line(review: Review, patch: int) -> str:

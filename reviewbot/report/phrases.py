@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from reviewbot.findings.finding import Cost, Cycles, Finding, Gap, HeldBack, Severity, Status
+from reviewbot.findings.finding import Cost, Cycles, Finding, Gap, HeldBack, Link, Severity, Status
 from reviewbot.findings.review import Count, Outcome, PatchResult, Review
 
 OUTCOMES = {
@@ -51,6 +51,20 @@ def number_of(patch: int | None, review: Review) -> str:
 def place(finding: Finding) -> str:
     """`fs/readdir.c:12:4`."""
     return f"{finding.place.path}:{finding.place.line}:{finding.place.column}"
+
+
+def step(link: Link) -> str:
+    """What happens at one step of a chain: `calls flush_it`; the name is not said twice."""
+    if link.name and link.name in link.what:
+        return link.what
+    return f"{link.what} {link.name}".strip() or "here"
+
+
+def step_place(link: Link, finding: Finding) -> str:
+    """`line 12` in the finding's own file, else `fs/readdir.c:12`."""
+    if link.place.path == finding.place.path:
+        return f"line {link.place.line}"
+    return f"{link.place.path}:{link.place.line}"
 
 
 def history(finding: Finding, review: Review) -> str:

@@ -47,8 +47,7 @@ def _finding(finding: Finding, review: Review) -> dict[str, Any]:
 
 
 def _related(link: Link) -> dict[str, Any]:
-    message = visible(f"{link.what} {link.name}".strip())
-    return {"message": message, "location": _location(link.place.path, link.place.line, None)}
+    return {"message": visible(phrases.step(link)), "location": _location(link.place.path, link.place.line, None)}
 
 
 def _location(path: str, line: int, column: int | None) -> dict[str, Any]:

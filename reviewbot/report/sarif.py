@@ -152,7 +152,7 @@ def _flow(finding: Finding) -> list[dict[str, Any]]:
 
 
 def _step(link: Link) -> str:
-    return visible(f"{link.what} {link.name}".strip() or "here")
+    return visible(phrases.step(link))
 
 
 def _location(place: Place, line_text: str | None = None) -> dict[str, Any]:

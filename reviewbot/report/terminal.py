@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from reviewbot.findings.finding import Finding, Link, Severity, Status
+from reviewbot.findings.finding import Finding, Severity, Status
 from reviewbot.findings.review import Outcome, PatchResult, Review, SourceExcerpt, SwitchBudget
 from reviewbot.report import phrases
 from reviewbot.report.escape import expand, visible
@@ -124,7 +124,7 @@ def _details(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
     """Label and text of the rows below a finding; a label that repeats is shown once."""
     label = "path"
     for link in finding.observation.chain:
-        yield label, _step(link, finding)
+        yield label, f"{phrases.step_place(link, finding)}: {phrases.step(link)}"
         label = ""
     where = phrases.conditions(finding)
     if where:
@@ -142,13 +142,6 @@ def _details(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
     if view.verbose:
         yield "facts", ", ".join(cost.facts) or "none"
         yield "id", finding.fingerprint
-
-
-def _step(link: Link, finding: Finding) -> str:
-    place = link.place
-    where = f"line {place.line}" if place.path == finding.place.path else f"{place.path}:{place.line}"
-    what = link.what if link.name and link.name in link.what else f"{link.what} {link.name}".strip()
-    return f"{where}: {what}"
 
 
 def _excerpt(excerpt: SourceExcerpt, finding: Finding, width: int) -> Iterator[RenderableType]:
