@@ -199,6 +199,7 @@ class FakePatchwork:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else every answer waits 40 ms for the acknowledgement of its head
     data: FakePatchwork
 
     def log_message(self, format: str, *args: Any) -> None:
