@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.estimate import estimate
 from reviewbot.findings.excerpt import make_excerpt
-from reviewbot.findings.finding import Gap, Observation, Status
-from reviewbot.findings.follow import Followed, Look, follow
+from reviewbot.findings.finding import Status
+from reviewbot.findings.follow import Followed, Look, Sight, follow
 from reviewbot.findings.outcome import missing_patches, to_result
 from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import inspect
 from reviewbot.series.from_git import series_from_push, series_from_range, series_from_staged
 from reviewbot.series.kernel import why_not_kernel
 from reviewbot.series.patch import Series
@@ -108,8 +107,10 @@ def _not_kernel(series: Series, base: SourceTree | None) -> dict[int, str | None
 
 
 def _look(book: Rulebook, options: ReviewOptions) -> Look:
-    def look(tree: SourceTree, path: str) -> tuple[tuple[Observation, ...], tuple[Gap, ...]]:
-        inspection = inspect(tree, [path], book)
+    def look(tree: SourceTree, paths: Sequence[str]) -> Sight:
+        from reviewbot.rules.inspection import inspect  # loads the C parser, which most commits do not need
+
+        inspection = inspect(tree, paths, book)
         wanted = options.rules
         kept = tuple(seen for seen in inspection.observations if wanted is None or seen.rule in wanted)
         return kept, inspection.gaps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -23,7 +23,7 @@ from reviewbot.findings.finding import (
     Status,
 )
 from reviewbot.findings.fingerprint import fingerprints
-from reviewbot.findings.follow import Followed, follow
+from reviewbot.findings.follow import Followed, Sight, follow
 from reviewbot.findings.scope import find_scope
 from reviewbot.findings.triage import NOT_CHANGED, Verdict, judge
 from reviewbot.rulebook.book import load_rulebook
@@ -44,8 +44,14 @@ def block(name: str, *calls: str, head: str = "int") -> str:
     return f"{head} {name}(void)\n{{\n\tif (!user_access_begin(p, 4))\n\t\treturn 1;\n{body}\tuser_access_end();\n}}\n"
 
 
-def look(tree: SourceTree, path: str) -> tuple[tuple[Observation, ...], tuple[Gap, ...]]:
-    """A stand-in for the rules: `bad_*()` is a finding in the function that holds it, `#garbled` a gap."""
+def look(tree: SourceTree, paths: Sequence[str]) -> Sight:
+    """A stand-in for the rules: `bad_*()` is a finding in the function that holds it; a file with `#garbled` has only
+    a gap."""
+    sights = [look_at(tree, path) for path in paths]
+    return tuple(each for seen, _ in sights for each in seen), tuple(gap for _, gaps in sights for gap in gaps)
+
+
+def look_at(tree: SourceTree, path: str) -> Sight:
     observations, gaps, function = [], [], ""
     for number, line in enumerate((tree.read(path) or b"").decode().split("\n"), 1):
         if head := FUNCTION.match(line):
@@ -307,9 +313,9 @@ def test_a_file_is_looked_at_once_per_state() -> None:
     seen: list[tuple[str, str]] = []
     other = block("other", "fine()")
 
-    def count(tree: SourceTree, path: str) -> tuple[tuple[Observation, ...], tuple[Gap, ...]]:
-        seen.append((tree.label, path))
-        return look(tree, path)
+    def count(tree: SourceTree, paths: Sequence[str]) -> Sight:
+        seen.extend((tree.label, path) for path in paths)
+        return look(tree, paths)
 
     follow(to_states({"a.c": GOOD}, {"a.c": BAD}, {"a.c": BAD, "b.c": other}, {"a.c": GOOD, "b.c": other}), BOOK, count)
     assert [path for _, path in seen] == ["a.c", "a.c", "b.c", "a.c"]

@@ -13,8 +13,9 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
 
-# What the rules see in one file of a tree: the observations and the gaps.
-Look = Callable[[SourceTree, str], tuple[tuple[Observation, ...], tuple[Gap, ...]]]
+# What the rules see in some files of a tree: the observations and the gaps.
+Sight = tuple[tuple[Observation, ...], tuple[Gap, ...]]
+Look = Callable[[SourceTree, Sequence[str]], Sight]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,15 +61,19 @@ class _SeenFiles:
     def __init__(self, look: Look) -> None:
         self._look = look
         self._tree: SourceTree | None = None
-        self._files: dict[str, tuple[tuple[Observation, ...], tuple[Gap, ...]]] = {}
+        self._files: dict[str, Sight] = {}
 
     def look(self, tree: SourceTree, paths: Sequence[str]) -> Seen:
         if tree is not self._tree:
             self._tree, self._files = tree, {}
-        for path in paths:
-            if path not in self._files:
-                self._files[path] = self._look(tree, path) if tree.read(path) is not None else ((), ())
-        seen = [self._files[path] for path in paths]
+        if new := [path for path in paths if path not in self._files and tree.read(path) is not None]:
+            observations, gaps = self._look(tree, new)
+            for path in new:
+                self._files[path] = (
+                    tuple(each for each in observations if _owner(each, new) == path),
+                    tuple(gap for gap in gaps if (gap.path if gap.path in new else new[0]) == path),
+                )
+        seen = [self._files[path] for path in paths if path in self._files]
         return Seen(
             tree=tree,
             observations=tuple(dict.fromkeys(each for observations, _ in seen for each in observations)),
@@ -82,6 +87,12 @@ class _SeenFiles:
         stale = {*state.changed, *(old for old, _ in state.renames), *(scope.paths if scope else ())}
         self._files = {path: seen for path, seen in self._files.items() if path not in stale}
         self._tree = tree
+
+
+def _owner(observation: Observation, paths: Sequence[str]) -> str:
+    """The file that was looked at: the one with the block, though the place may be in a header that runs in it."""
+    places = (*(link.place for link in observation.chain[:1]), observation.place)
+    return next((place.path for place in places if place.path in paths), paths[0])
 
 
 def _known_files_touched(state: PatchState, history: History) -> set[str]:
