@@ -152,6 +152,13 @@ def test_completion_is_a_script_for_the_shell(run, shell) -> None:  # type: igno
     assert done.code == 0 and "_REVIEWBOT_COMPLETE" in done.out
 
 
+def test_the_manual_page_tells_every_command_and_option(run) -> None:  # type: ignore[no-untyped-def]
+    page = run("man").out
+    assert page.startswith(".TH REVIEWBOT 1")
+    assert all(f'.SS "reviewbot {name} ' in page for name in COMMANDS)
+    assert "\\-\\-fail\\-on" in page
+
+
 # review
 
 

@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain:explain", "Tell what a rule finds, why it matters, and how to mend it"),
     "models": ("models:models", "List the CPU models that costs are estimated for"),
     "config": ("show_config:show_config", "Print the settings in force, and where each comes from"),
+    "man": ("man:man", "Print the manual page"),
     "completion": ("completion:completion", "Print the completion script for a shell"),
 }
 
