@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -19,11 +19,16 @@ _PATH = re.compile(r"/\* path: (\S+) \*/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """One finding that is demanded on `line`; `attributes` are (name, value) that it must have as well."""
+    """One finding that is demanded on `line`; `attributes` are (name, value) that it must have as well.
+
+    The finding stands in the file of the fixture, or with `at=path:line` in another one: the call that an assembler
+    routine makes stands in the routine.
+    """
 
     line: int
     rule: str
     attributes: tuple[tuple[str, str], ...] = ()
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +80,12 @@ def read_expectations(number: int, line: str) -> list[Expectation]:
             name, equals, value = word.partition("=")
             if not equals:
                 found.append(Expectation(line=number, rule=word))
+            elif name == "at":
+                path, _, at_line = value.rpartition(":")
+                found.append(replace(found.pop(), path=path, line=int(at_line)))
             else:
                 last = found.pop()
-                found.append(Expectation(line=number, rule=last.rule, attributes=(*last.attributes, (name, value))))
+                found.append(replace(last, attributes=(*last.attributes, (name, value))))
     return found
 
 
