@@ -6,12 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from reviewbot.cost.budget import saved_by
+from reviewbot.cost.changes import find_changes
 from reviewbot.cost.comparison import Verdict, compare
+from reviewbot.cost.environment import Environment
 from reviewbot.cost.evidence import Evidence, find_evidence, own_lines
 from reviewbot.cost.posted_figures import Form, Reading, find_posted, to_number
 from reviewbot.findings.finding import Cycles
 from reviewbot.mail.message import Address, Message
 from reviewbot.rulebook.book import load_rulebook
+from reviewbot.rulebook.primitives import Direction
 
 BOOK = load_rulebook()
 
@@ -286,3 +290,60 @@ def test_a_time_over_known_operations_is_comparable() -> None:
     )
     assert found.verdict is Verdict.AGREES
     assert found.published_cycles == pytest.approx(1000)
+
+
+# --- Before and after
+
+
+def changes(body: str) -> list[tuple[str, float, float, str]]:
+    return [(c.what, c.before.value, c.after.value, c.before.unit) for c in find_changes(find(body))]
+
+
+def test_each_column_of_a_table_changes_from_its_first_row() -> None:
+    body = "| kernel | hash | radix |\n|---|---|---|\n| next | 10 | 20 |\n| series | 30 | 40 |\n| other | 50 | 60 |\n"
+    assert changes(body) == [
+        ("hash: next to series", 10, 30, ""),
+        ("radix: next to series", 20, 40, ""),
+        ("hash: next to other", 10, 50, ""),
+        ("radix: next to other", 20, 60, ""),
+    ]
+
+
+def test_without_and_with_make_a_change() -> None:
+    body = "Without the series it runs in 5.5 seconds.\nWith it, 6.0 seconds, that is 9% more.\n"
+    assert [change[1:] for change in changes(body)] == [(5.5, 6.0, "s")]
+
+
+def test_one_command_run_twice_makes_a_change_of_means_and_of_each_unit() -> None:
+    body = (
+        "Before:\n\n~# ./switcher\n100\n101\n102\n~# ./nullcall\n  10.0 ns  5.0 cycles\n\n"
+        "Now:\n\n~# ./switcher\n98\n99\n100\n~# ./nullcall\n  20.0 ns  10.0 cycles\n"
+    )
+    assert changes(body) == [
+        ("./switcher", 101, 99, ""),
+        ("./nullcall", 10, 20, "ns"),
+        ("./nullcall", 5, 10, "cycles"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "It takes 5 seconds here.\n\nAnother takes 6 seconds.\n",  # two things, no command, no word which is which
+        "Without it 5 seconds.\n\nWith it 9%.\n",  # two units
+        "With it 5 seconds.\n\nWithout it 6 seconds.\n",  # the other order is not guessed
+    ],
+)
+def test_no_change_is_made_up(body: str) -> None:
+    assert changes(body) == []
+
+
+def test_the_published_signal_table_agrees_with_the_model() -> None:
+    """44 pairs before and 11 after, on radix with KUAP and without the flush; the figures are the published ones."""
+    body = "On a POWER9:\n\n| kernel | radix |\n|---|---|\n| before | 158408 |\n| after | 253053 |\n"
+    (change,) = find_changes(find(body))
+    model = BOOK.cpu_models[change.sources[0].cpus[0]]
+    saved = saved_by({Direction.WRITE: 44}, {Direction.WRITE: 11}, model, Environment(mitigations=False))
+    found = compare(change.before, change.after, saved.cycles, clock_ghz=model.clock_ghz)
+    assert found.verdict is Verdict.AGREES
+    assert found.published_cycles == pytest.approx(8972, abs=1)
