@@ -64,8 +64,6 @@ def read_mailbox(source: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Mail
             data = file.read(limits.input_bytes + 1)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path!s:.200} is not a usable file name: {error}") from error
     return read_mail_bytes(data, path.name, limits=limits)
 
 

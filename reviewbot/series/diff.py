@@ -99,10 +99,11 @@ def _read_git_file(reader: _Reader, at: int) -> int:
             at = _next_file(lines, at, plain_too=False)
         elif at < len(lines) and lines[at].startswith(b"@@ -"):
             hunks, at = read_hunks(lines, at, reader.limits, first_line=reader.first_line)
-        _keep(reader, start, at, header, hunks)
+        if not _keep(reader, start, header, hunks) and not hunks:
+            return _next_git_file(lines, at)
     except HeaderError as error:
         reader.refuse(_shown_name(lines[start]), start, f"The diff {error}; the file was left out")
-        return _next_file(lines, start + 1)
+        return _next_git_file(lines, start + 1)
     except HunkError as error:
         path = header.paths()[1] or header.paths()[0] or _shown_name(lines[start])
         reader.refuse(path, error.line, f"{path} {error}; the file was left out")
@@ -118,11 +119,12 @@ def _read_plain_file(reader: _Reader, at: int, index: bytes | None) -> int:
         path = header.paths()[1] or header.paths()[0]
         reader.refuse(path, error.line, f"{path} {error}; the file was left out")
         return _next_file(reader.lines, error.line + 1)
-    _keep(reader, at, end, header, hunks)
+    _keep(reader, at, header, hunks)
     return end
 
 
-def _keep(reader: _Reader, start: int, end: int, header: FileHeader, hunks: tuple[Hunk, ...]) -> None:
+def _keep(reader: _Reader, start: int, header: FileHeader, hunks: tuple[Hunk, ...]) -> bool:
+    """Add the file, or say why not and return False."""
     old, new = header.paths()
     if not old and not new:
         reader.refuse(
@@ -130,20 +132,20 @@ def _keep(reader: _Reader, start: int, end: int, header: FileHeader, hunks: tupl
             start,
             "The diff does not say clearly which file it changes; it was left out",
         )
-        return
+        return False
     for path in dict.fromkeys((old, new)):
         if path is not None and (reason := why_unsafe(path, reader.limits.path_bytes)):
             reader.refuse(path[:200], start, f"The path {path[:200]!r} {reason}; the file was left out")
-            return
+            return False
     kind = header.kind(has_hunks=bool(hunks))
     if kind is ChangeKind.MODIFIED and not hunks:
         reader.refuse(
             new or old, start, f"{new or old} has a header but no change below it (truncated?); the file was left out"
         )
-        return
+        return False
     if hunks and (why := _contradiction(header, hunks)):
         reader.refuse(new or old, start, f"{new or old} {why}; the file was left out")
-        return
+        return False
     reader.files.append(
         FileChange(
             kind=kind,
@@ -156,6 +158,7 @@ def _keep(reader: _Reader, start: int, end: int, header: FileHeader, hunks: tupl
             hunks=hunks,
         )
     )
+    return True
 
 
 def _contradiction(header: FileHeader, hunks: tuple[Hunk, ...]) -> str | None:
@@ -187,7 +190,7 @@ def _note_plain_binary(reader: _Reader, at: int) -> None:
             is_git=False, is_binary=True, old_is_null=old == b"/dev/null", new_is_null=new == b"/dev/null"
         )
         header.old, header.new = strip_prefixes(unquote(old), unquote(new))
-        _keep(reader, at, at + 1, header, ())
+        _keep(reader, at, header, ())
 
 
 def _next_file(lines: Sequence[bytes], at: int, *, plain_too: bool = True) -> int:
@@ -197,6 +200,15 @@ def _next_file(lines: Sequence[bytes], at: int, *, plain_too: bool = True) -> in
             return at
         if plain_too and starts_plain_header(lines, at):
             return at
+        at += 1
+    return at
+
+
+def _next_git_file(lines: Sequence[bytes], at: int) -> int:
+    """Behind a git file that was refused: its own `---` line must not be taken for the beginning of another file."""
+    while at < len(lines) and not lines[at].startswith(_GIT):
+        if starts_plain_header(lines, at):
+            return _next_file(lines, at + 2)
         at += 1
     return at
 
