@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
+_WORD = re.compile(rb"\b[A-Za-z_]\w*")
+_MAX_INDEXED_BYTES = 500_000
+
 Suffixes = tuple[str, ...]
 Search = Callable[[Collection[str], Suffixes], Mapping[str, Collection[str]]]
 
@@ -40,11 +43,23 @@ def search_contents(
 ) -> dict[str, set[str]]:
     """word -> paths, for files that are at hand."""
     found: dict[str, set[str]] = {word: set() for word in words}
+    wanted = {word.encode("utf-8", "surrogateescape") for word in words}
     for path, content in contents:
-        if path.endswith(suffixes):
-            for word in words_in(content, words):
-                found[word].add(path)
+        if not path.endswith(suffixes):
+            continue
+        if len(content) > _MAX_INDEXED_BYTES:
+            held = words_in(content, words)
+        else:
+            held = {word.decode("utf-8", "surrogateescape") for word in wanted & _all_words(content)}
+        for word in held:
+            found[word].add(path)
     return found
+
+
+@lru_cache(maxsize=512)
+def _all_words(content: bytes) -> frozenset[bytes]:
+    """Every word: the files that a series changes are asked for other words after each of its patches."""
+    return frozenset(_WORD.findall(content))
 
 
 @lru_cache(maxsize=16)
