@@ -68,9 +68,16 @@ def _is_quiet_commit() -> bool:
 
 
 def _run(arguments: list[str]) -> int:
+    from click.utils import PacifyFlushWrapper
+
     from reviewbot.frontends.cli import cli
 
-    status = cli.main(arguments, prog_name="reviewbot", standalone_mode=False)
+    try:
+        status = cli.main(arguments, prog_name="reviewbot", standalone_mode=False)
+    except SystemExit:
+        if isinstance(sys.stdout, PacifyFlushWrapper):  # how click ends after a broken pipe, with 1 for a code
+            raise BrokenPipeError from None
+        raise
     sys.stdout.flush()
     return int(status or 0)
 

@@ -73,7 +73,7 @@ def _review(series: Series, tree: Path | None, base: str | None, ready: Ready) -
         return pipeline.review_on_tree(series, Repository.open(tree), ready.options, ready.book, base)
     if base:
         raise click.UsageError(f"{tree} is a folder without git, so it has no {base!r}.")
-    origin = Base(rev="", how=f"the files in {tree}, which is no git repository")
+    origin = Base(rev="", how=f"the files in {tree}, without git")
     return pipeline.review(series, FolderTree(tree.resolve()), ready.options, ready.book, origin)
 
 

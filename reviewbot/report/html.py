@@ -18,6 +18,7 @@ _BAR_WIDTH = 240  # units of the interval picture's viewBox
 
 def render(review: Review, view: View) -> str:
     """The whole review as HTML 5."""
+    ordered = phrases.in_reading_order(review.findings)
     widest = max((each.cost.cycles.high for each in review.findings), default=0.0)
     return template("report.html").render(
         title=visible(review.subject) or "reviewbot report",
@@ -28,7 +29,7 @@ def render(review: Review, view: View) -> str:
         base=visible(f"{review.base.rev[:12]} {review.base.how}".strip()),
         cpus=", ".join(review.cpu),
         patches=[_patch(patch, review) for patch in review.patches],
-        findings=[_finding(at, each, review, widest) for at, each in enumerate(review.findings, start=1)],
+        findings=[_finding(at, each, review, widest) for at, each in enumerate(ordered, start=1)],
         switches=[_budget(budget) for budget in review.switches],
         gaps=[{"place": visible(phrases.gap_place(gap, review)), "reason": visible(gap.reason)} for gap in review.gaps],
         held_back=[
@@ -40,7 +41,8 @@ def render(review: Review, view: View) -> str:
 
 
 def _patch(patch: PatchResult, review: Review) -> dict[str, Any]:
-    numbers = [at for at, each in enumerate(review.findings, start=1) if each.patch == patch.index]
+    ordered = phrases.in_reading_order(review.findings)
+    numbers = [at for at, each in enumerate(ordered, start=1) if each.patch == patch.index]
     found = phrases.open_findings(phrases.patch_findings(review, patch))
     return {
         "number": phrases.number_of(patch.index, review),

@@ -35,6 +35,11 @@ def open_findings(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if is_open(finding)]
 
 
+def in_reading_order(findings: Iterable[Finding]) -> list[Finding]:
+    """What stands first, then what a later patch mends, then what the series fixes; else as it was."""
+    return sorted(findings, key=lambda each: (each.status is Status.FIXED, each.fixed_by is not None))
+
+
 def plural(count: int, noun: str) -> str:
     """`1 finding`, `2 findings`, `3 switches`."""
     if count == 1:
@@ -68,13 +73,14 @@ def step_place(link: Link, finding: Finding) -> str:
 
 
 def history(finding: Finding, review: Review) -> str:
-    """Which patch brought it, and which one mends it."""
+    """Which patch brought it, and which one mends it; where there is only one, it needs no number."""
+    patch = finding.patch if len(review.patches) > 1 else None
     if finding.status is Status.FIXED:
-        return f"fixed by patch {number_of(finding.patch, review)}" if finding.patch else "fixed by the series"
+        return f"fixed by patch {number_of(patch, review)}" if patch else "fixed"
     if finding.status is Status.EXISTING:
         words = "was there before" if review.patches else "in the tree"
     else:
-        words = f"new in patch {number_of(finding.patch, review)}" if finding.patch else "new"
+        words = f"new in patch {number_of(patch, review)}" if patch else "new"
     return f"{words}, fixed by {number_of(finding.fixed_by, review)}" if finding.fixed_by else words
 
 

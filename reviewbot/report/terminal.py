@@ -56,7 +56,8 @@ def _print_section(console: Console, parts: Iterable[RenderableType]) -> None:
 def _header(review: Review, view: View) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    yield Text(visible(review.subject), style="bold")
+    version = f" (version {review.series.version})" if review.series and review.series.version > 1 else ""
+    yield Text(visible(review.subject) + version, style="bold")
     if review.base.how:
         rev = f"{review.base.rev[:12]} " if review.base.rev else ""
         yield _fields([("base", Text(visible(f"{rev}({review.base.how.rstrip('.')})" if rev else review.base.how)))])
@@ -96,7 +97,7 @@ def _outcome_style(patch: PatchResult, review: Review) -> str:
 
 
 def _findings(review: Review, view: View) -> Iterator[RenderableType]:
-    for at, finding in enumerate(review.findings):
+    for at, finding in enumerate(phrases.in_reading_order(review.findings)):
         if at:
             yield ""
         yield from _finding(finding, review, view)
@@ -109,11 +110,14 @@ def _finding(finding: Finding, review: Review, view: View) -> Iterator[Renderabl
     style = "green" if finding.status is Status.FIXED else _STYLES[finding.severity]
     level = "fixed" if finding.status is Status.FIXED else finding.severity.value
     head = Text(f"{visible(phrases.place(finding))}: ", style="bold")
-    head.append(level, style=style).append(f": {finding.rule}, {phrases.history(finding, review)}", style="")
+    head.append(level, style=style).append(f": {finding.rule}", style="")
+    if phrases.history(finding, review) != level:
+        head.append(f", {phrases.history(finding, review)}", style="")
     yield head
     yield Padding(Text(visible(finding.message, keep="\n\t")), (0, 0, 0, 2))
     excerpt = excerpt_of(review, finding)
-    if excerpt is not None:
+    is_shown = view.verbose or finding.status is not Status.FIXED  # what is gone needs no study
+    if excerpt is not None and is_shown:
         yield ""
         yield from _excerpt(excerpt, finding, max(view.width, MIN_WIDTH))
         yield ""
@@ -123,7 +127,8 @@ def _finding(finding: Finding, review: Review, view: View) -> Iterator[Renderabl
 def _details(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
     """Label and text of the rows below a finding; a label that repeats is shown once."""
     label = "path"
-    for link in finding.observation.chain:
+    chain = finding.observation.chain if view.verbose or finding.status is not Status.FIXED else ()
+    for link in chain:
         yield label, f"{phrases.step_place(link, finding)}: {phrases.step(link)}"
         label = ""
     where = phrases.conditions(finding)
@@ -131,6 +136,8 @@ def _details(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
         yield "holds", where
     cost = finding.cost
     yield "cost", phrases.cost(cost)
+    if finding.status is Status.FIXED and not view.verbose:
+        return
     if cost.basis:
         yield "", cost.basis
     if cost.note:
@@ -145,18 +152,22 @@ def _details(finding: Finding, view: View) -> Iterator[tuple[str, str]]:
 
 
 def _excerpt(excerpt: SourceExcerpt, finding: Finding, width: int) -> Iterator[RenderableType]:
+    """The lines around the finding. Its own line is always whole, wrapped behind the line numbers; others are cut."""
+    from rich.table import Table
     from rich.text import Text
 
     digits = max((len(str(number)) for number, _, _ in excerpt.lines), default=1)
+    table = Table.grid(pad_edge=False)
+    table.add_column(no_wrap=True, width=digits + 4)
+    table.add_column(overflow="fold")
     for number, mark, text in excerpt.lines:
         is_own = is_offending(finding, number, mark)
-        gutter = f"{'>' if is_own else ' '} {number:>{digits}} {mark}"
-        code = expand(text)
-        if not is_own and len(gutter) + len(code) > width:
-            code = code[: width - len(gutter) - 1] + "…"
-        row = Text(gutter, style="bold" if is_own else "dim")
-        row.append(code, style=_MARKS.get(mark, "") + (" bold" if is_own else ""))
-        yield row
+        code, room = expand(text), width - digits - 4
+        if not is_own and len(code) > room:
+            code = code[: room - 1] + "…"
+        gutter = Text(f"{'>' if is_own else ' '} {number:>{digits}} {mark}", style="bold" if is_own else "dim")
+        table.add_row(gutter, Text(code, style=_MARKS.get(mark, "") + (" bold" if is_own else "")))
+    yield table
 
 
 def _switches(review: Review, view: View) -> Iterator[RenderableType]:
