@@ -57,7 +57,7 @@ def test_each_error_has_its_exit_code(failing, capsys, error, code) -> None:  # 
     assert failing(error) == code
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err.strip().startswith("reviewbot: ") and output.err.strip().count("\n") == 0
+    assert output.err.startswith("reviewbot: ") and output.err.count("\n") == 1
     assert "Traceback" not in output.err
 
 

@@ -68,16 +68,13 @@ def _is_quiet_commit() -> bool:
 
 
 def _run(arguments: list[str]) -> int:
-    from click.utils import PacifyFlushWrapper
-
+    """Without click's own `main`, which has its own ideas of broken pipes and interrupts."""
     from reviewbot.frontends.cli import cli
 
-    try:
-        status = cli.main(arguments, prog_name="reviewbot", standalone_mode=False)
-    except SystemExit:
-        if isinstance(sys.stdout, PacifyFlushWrapper):  # how click ends after a broken pipe, with 1 for a code
-            raise BrokenPipeError from None
-        raise
+    if "_REVIEWBOT_COMPLETE" in os.environ:
+        cli.main(arguments, prog_name="reviewbot")
+    with cli.make_context("reviewbot", list(arguments)) as context:
+        status = cli.invoke(context)
     sys.stdout.flush()
     return int(status or 0)
 
