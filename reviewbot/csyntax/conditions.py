@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
 
-_CONTINUED = re.compile(r"\\\r?\n|\s+")
+_CONTINUED = re.compile(r"(?:\\\r?\n|\s)+")
 _GUARD_TEST = re.compile(rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*defined\s*\(?\s*(\w+)\s*\)?)\s*$")
 _GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
 

@@ -14,6 +14,7 @@ _GROUP_NAME = re.compile(rb"(\w+)\s*\($")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"inline", b"typedef", b"const", b"volatile", b"register"))
 _NOT_A_NAME = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"do", b"else", b"case"))
+_POINTED = re.compile(rb"\s*\*[\s*]*(\w+)\s*\(")  # f in `int (*f(int a))(void)`
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 
 
@@ -66,8 +67,11 @@ def to_function_name(head: bytes) -> str:
     groups = parenthesis_groups(head)
     named = [group for group in groups if not group[0].startswith(b"__")] or groups
     for name, start, open_, close in named:
+        behind_pointer = _POINTED.match(head, open_ + 1, close)
+        if behind_pointer is not None:
+            return behind_pointer[1].decode()
         if has_type(head, start):
-            return _behind_pointer(name, head[open_ + 1 : close]) or name.decode()
+            return name.decode()
     if not named or named[0][0] in _NOT_A_NAME:
         return ""
     name, _, open_, close = named[0]
@@ -89,12 +93,6 @@ def _has_initialiser(head: bytes) -> bool:
             return True
         depth += {b"(": 1, b"[": 1, b"=": 0}.get(token[0], -1)
     return False
-
-
-def _behind_pointer(name: bytes, inside: bytes) -> str:
-    """`f` for `int (*f(int a))(void)`, a function that returns a function pointer."""
-    found = re.match(rb"\s*\*[\s*]*(\w+)\s*\(", inside)
-    return found[1].decode() if found else ""
 
 
 def parenthesis_groups(head: bytes) -> list[tuple[bytes, int, int, int]]:

@@ -31,6 +31,7 @@ __all__ = [
     "macro_at",
 ]
 
+_BRACE = re.compile(rb"[{}]")
 _MACRO = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(\w+)")
 
 
@@ -119,10 +120,18 @@ def _cuts_comment(code: bytes) -> bool:
 
 
 def _is_balanced(body: bytes) -> bool:
+    """Whether the first brace is closed by the last one and by none before."""
     code = to_code(body)
     if b"#" in code:
         code = without_directives(code)
-    return not _cuts_comment(code) and code.count(b"{") == code.count(b"}")
+    if _cuts_comment(code):
+        return False
+    depth, last = 0, len(code) - 1
+    for brace in _BRACE.finditer(code):
+        depth += 1 if brace[0] == b"{" else -1
+        if depth == 0:
+            return brace.start() == last
+    return False
 
 
 def _function_by_outline(data: bytes, offset: int) -> Item | None:

@@ -245,9 +245,10 @@ def _rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tupl
     if beside:
         how = How.GENERIC if to_arch(from_path) is None else How.SAME_ARCH
         return _merge(beside, found if _all_weak(beside) else weak), how, ""
-    if arch is None:
-        return _merge(_closest(generic, directory), found), How.GENERIC if generic else How.ELSEWHERE, ""
-    return tuple(_closest(generic, directory)), How.GENERIC, ""
+    closest = _closest(generic, directory)
+    if arch is None and (len(closest) == len(generic) or _all_weak(closest)):
+        return _merge(closest, found), How.GENERIC if generic else How.ELSEWHERE, ""
+    return tuple(closest), How.GENERIC, ""
 
 
 def _all_weak(found: Sequence[Definition]) -> bool:
