@@ -9,7 +9,6 @@ from reviewbot.delivery.ledger import Ledger
 from reviewbot.series.patch import Series
 from reviewbot.series.subject import parse_subject
 
-
 _SLACK_S = 86400.0
 
 

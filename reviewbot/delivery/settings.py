@@ -54,10 +54,12 @@ class HttpSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSection:
-    """[archive]. `url` is a public-inbox server with the inbox to look in; `cache_days` how long a thread is kept."""
+    """[archive]. `url` is a public-inbox server with the inbox to look in; `cache_days` how long a thread is
+    kept. `confirms_mail`: our lists are in it, so a mail of unclear fate is looked for there."""
 
     url: str = "https://lore.kernel.org/all/"
     cache_days: float = 1.0
+    confirms_mail: bool = False
 
     def __post_init__(self) -> None:
         _must(_is_web(self.url), "url must begin with http:// or https://")
@@ -85,7 +87,8 @@ class PatchworkSection:
 class MailSection:
     """[mail]. `address` is the robot's own; `envelope_from` takes the bounces; `opt_out` is where people turn it off.
 
-    Input is `maildir` or IMAP; output is SMTP. Passwords come from the environment or from files with owner-only rights.
+    Input is `maildir` or IMAP; output is SMTP. `reads_own_mail`: what we send to a list comes back to the input, so a mail
+    that does not come back was not sent. Passwords come from the environment or from files with owner-only rights.
     """
 
     name: str = "reviewbot"
@@ -93,6 +96,7 @@ class MailSection:
     envelope_from: str = ""
     opt_out: str = ""
     own_addresses: tuple[str, ...] = ()
+    reads_own_mail: bool = False
     maildir: Path | None = None
     imap_host: str = ""
     imap_port: int = 993

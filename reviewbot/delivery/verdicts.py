@@ -13,13 +13,14 @@ from reviewbot.delivery.lineage import already_said, note_said, series_key, toke
 from reviewbot.delivery.outbox import Draft, Outbox
 from reviewbot.delivery.patchwork_records import CheckState, PatchRecord, SeriesRecord
 from reviewbot.delivery.reply import Reply, to_reply
-from reviewbot.delivery.settings import ListSettings, MailSection, Mails, PatchworkSection, Recipients
+from reviewbot.delivery.settings import ListSettings, Mails, MailSection, PatchworkSection, Recipients
 from reviewbot.delivery.smtp import mail_draft
-from reviewbot.findings.finding import Finding
+from reviewbot.findings.finding import Finding, Status
 from reviewbot.findings.review import Review
 from reviewbot.mail.message import Message
 from reviewbot.report import mail as mail_report
 from reviewbot.report import patchwork as check_report
+from reviewbot.report.phrases import open_findings
 from reviewbot.report.view import View
 from reviewbot.series.patch import Series
 
@@ -132,10 +133,13 @@ def reader_of(series: Series, where: ListSettings) -> str:
 
 
 def _worthy(review: Review, where: ListSettings) -> tuple[Finding, ...]:
+    """What the series brings and leaves, at or above the list's thresholds."""
     return tuple(
         finding
-        for finding in review.findings
-        if finding.severity.rank >= where.mail_at.rank and finding.confidence.rank >= where.mail_confidence.rank
+        for finding in open_findings(review.findings)
+        if finding.status is Status.INTRODUCED
+        and finding.severity.rank >= where.mail_at.rank
+        and finding.confidence.rank >= where.mail_confidence.rank
     )
 
 

@@ -13,11 +13,13 @@ from reviewbot.delivery.clock import SystemClock
 from reviewbot.delivery.credentials import read_secret
 from reviewbot.delivery.hygiene import Identity, identity_of
 from reviewbot.delivery.ledger import Ledger
+from reviewbot.delivery.lineage import overtaken_by
 from reviewbot.delivery.log import Log
 from reviewbot.delivery.metrics import Pulse
-from reviewbot.delivery.outbox import Outbox, Sender
+from reviewbot.delivery.outbox import Item, Outbox, Sender
 from reviewbot.delivery.patchwork import Patchwork
 from reviewbot.delivery.settings import ArchiveSection, BotSection, HttpSection, MailSection, PatchworkSection
+from reviewbot.errors import UsageError
 from reviewbot.frontends.settings import file_layers, section
 from reviewbot.frontends.watching import Desk
 from reviewbot.http import Client, HttpLimits, Secret
@@ -96,3 +98,31 @@ def desk(settings: BotSettings, clock: SystemClock, ledger: Ledger, senders: Ite
         pulse=Pulse(started_at=clock.now()),
         bot=settings.bot,
     )
+
+
+def mail_channel(
+    settings: BotSettings, clock: SystemClock, ledger: Ledger, *, wanted: bool, reads_own_mail: bool = False
+) -> list[tuple[str, Sender]]:
+    """The way out for mails, where one is wanted. Raises UsageError where the settings do not say how."""
+    from reviewbot.delivery import smtp
+
+    if not wanted:
+        return []
+    mail = settings.mail
+    for key in ("address", "smtp_host", "opt_out"):
+        if not getattr(mail, key):
+            raise UsageError(f"mail.{key} is not set, and mails are to be sent")
+
+    def why_not(item: Item) -> str | None:
+        newer = overtaken_by(ledger, item.draft.series, item.draft.place)
+        return f"version {newer.version} is out" if newer else None
+
+    sender = smtp.MailSender(
+        mail,
+        read_secret(mail.smtp_password_env, mail.smtp_password_file),
+        ledger,
+        lookup=archive(settings, clock).has if settings.archive.confirms_mail else lambda message_id: None,
+        reads_own_mail=reads_own_mail,
+        why_not=why_not,
+    )
+    return [(smtp.CHANNEL, sender)]

@@ -13,7 +13,7 @@ from reviewbot.delivery.lineage import newer_version, note_series, note_tokens, 
 from reviewbot.delivery.mail_store import Arrival, keep_mail, series_mails, thread_of
 from reviewbot.delivery.settings import ListSettings
 from reviewbot.delivery.verdicts import Voice, put_remarks, remarks
-from reviewbot.errors import FetchError, ReviewbotError
+from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Review
 from reviewbot.frontends.mail_sources import NewMail, Source
 from reviewbot.frontends.patchwork_watch import Finder, Reviewer
@@ -169,7 +169,7 @@ class MailWatcher:
 
     def _handle(self, job: Job, where: ListSettings) -> None:
         name, parts = job.payload["list"], tuple(job.payload["parts"].values())
-        series = _choose(self._find(series_mails(self._desk.ledger, parts, name)), parts)
+        series = self._series_of(parts, name)
         if series is None:
             self._drop(job, "no patch in it")
             return
@@ -179,6 +179,12 @@ class MailWatcher:
             self._drop(job, f"version {newer.version} is out")
             return
         self._finish(job, series, self._review(series, where), where)
+
+    def _series_of(self, parts: tuple[str, ...], name: str) -> Series | None:
+        try:
+            return _choose(self._find(series_mails(self._desk.ledger, parts, name)), parts)
+        except InputError:  # none of the mails is a patch
+            return None
 
     def _finish(self, job: Job, series: Series, review: Review, where: ListSettings) -> None:
         """Every word and the end of the job in one transaction: a kill leaves all of it or nothing."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reviewbot.delivery.clock import StopAsked
 from reviewbot.delivery.jobs import Job, Jobs
 from reviewbot.delivery.lineage import fold_subject, newer_version, note_series, tokens_of
+from reviewbot.delivery.outbox import Draft
 from reviewbot.delivery.patchwork import Patchwork
 from reviewbot.delivery.patchwork_records import CheckState, EventRecord, PatchRecord, SeriesRecord
 from reviewbot.delivery.settings import ListSettings, PatchworkSection
@@ -29,7 +30,7 @@ _PENDING = "the review is under way"
 _GONE = frozenset({"superseded"})
 
 Reviewer = Callable[[Series, ListSettings], Review]
-Finder = Callable[[Iterable[Message]], tuple[Series, ...]]
+Finder = Callable[[Sequence[Message]], tuple[Series, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,38 @@ def fetch_series(
         raw.insert(0, server.mbox(record.cover_mbox))
     messages = tuple(message for data in raw for message in read(data, f"series {series_id}"))
     wanted = {patch.message_id for patch in record.patches}
-    found = [(len(wanted & {patch.message_id for patch in each.patches}), each) for each in find(messages)]
-    best = max(found, key=lambda pair: pair[0], default=(0, None))
-    return Fetched(record=record, series=best[1])
+    return Fetched(record=record, series=_best(find, messages, wanted))
+
+
+def _best(find: Finder, messages: tuple[Message, ...], wanted: set[str]) -> Series | None:
+    """The series that holds most of the server's patches; None where nothing in the mails is a patch."""
+    try:
+        found = [(len(wanted & {patch.message_id for patch in each.patches}), each) for each in find(messages)]
+    except InputError:
+        return None
+    held, best = max(found, key=lambda pair: pair[0], default=(0, None))
+    return best if held else None
+
+
+def pending_drafts(record: SeriesRecord, section: PatchworkSection) -> tuple[Draft, ...]:
+    """'pending' for every patch."""
+    return tuple(draft_for(each, record, section.url, section, CheckState.PENDING, _PENDING) for each in record.patches)
+
+
+def verdict_drafts(review: Review | None, record: SeriesRecord, section: PatchworkSection) -> tuple[Draft, ...]:
+    """A verdict for every patch of the server, also for those that the review could not make out in the mails."""
+    drafts, silent = check_drafts(review, record, section.url, section) if review else ((), record.patches)
+    words = f"{OUTCOMES[Outcome.UNREADABLE]}: the mail holds no patch that git would take"
+    unread = (draft_for(each, record, section.url, section, CheckState.WARNING, words) for each in silent)
+    return (*drafts, *unread)
+
+
+def failed_drafts(
+    record: SeriesRecord, section: PatchworkSection, reason: str = "reviewbot failed on it; its keepers were told"
+) -> tuple[Draft, ...]:
+    """'could not be reviewed' for every patch."""
+    words = f"could not be reviewed: {reason}"
+    return tuple(draft_for(each, record, section.url, section, CheckState.WARNING, words) for each in record.patches)
 
 
 class PatchworkWatcher:
@@ -198,8 +228,7 @@ class PatchworkWatcher:
             return
         outbox = self._desk.outbox
         with self._desk.ledger.transaction():
-            for patch in record.patches:
-                draft = draft_for(patch, record, self._section.url, self._section, CheckState.PENDING, _PENDING)
+            for draft in pending_drafts(record, self._section):
                 if outbox.newest(draft.channel, draft.place, draft.key, with_dry_runs=where.dry_run) is None:
                     outbox.put(draft, dry_run=where.dry_run)
 
@@ -218,7 +247,8 @@ class PatchworkWatcher:
         desk, name = self._desk, job.payload["list"]
         with desk.ledger.transaction():
             if where.check:
-                self._say_verdicts(fetched, review, where)
+                for draft in verdict_drafts(review, fetched.record, self._section):
+                    desk.outbox.put(draft, dry_run=where.dry_run)
             if where.mail and review is not None and fetched.series is not None:
                 found = remarks(review, fetched.series, self._voice, where, desk.ledger, desk.clock.now())
                 put_remarks(desk.outbox, desk.ledger, found, where=where, place=name, series=fetched.series)
@@ -228,15 +258,6 @@ class PatchworkWatcher:
         desk.log.info("reviewed", series=fetched.record.id, list=name, subject=fetched.record.name, findings=findings)
         deliver(desk)
 
-    def _say_verdicts(self, fetched: Fetched, review: Review | None, where: ListSettings) -> None:
-        record, server, section = fetched.record, self._section.url, self._section
-        drafts, silent = check_drafts(review, record, server, section) if review else ((), record.patches)
-        for draft in drafts:
-            self._desk.outbox.put(draft, dry_run=where.dry_run)
-        for patch in silent:
-            words = f"{OUTCOMES[Outcome.UNREADABLE]}: the mail holds no patch that git would take"
-            self._say(patch, record, words, where)
-
     def _failed(self, job: Job, where: ListSettings, error: ReviewbotError) -> None:
         """The review broke. After the last attempt that is said, so that no check stays pending for ever."""
         desk = self._desk
@@ -245,18 +266,13 @@ class PatchworkWatcher:
         if job.attempts < desk.bot.attempts:
             self._jobs.give_back(job, due_at=desk.clock.now() + desk.bot.poll_s * 2**job.attempts, note=str(error))
             return
-        # What went wrong inside may name local paths, so only errors about the input are quoted.
-        reason = str(error) if isinstance(error, InputError) else "reviewbot failed on it; its keepers were told"
         record = self._server.series(job.payload["series"])
+        # What went wrong inside may name local paths, so only errors about the input are quoted.
+        drafts = failed_drafts(record, self._section, *([str(error)] if isinstance(error, InputError) else []))
         with desk.ledger.transaction():
-            if where.check:
-                for patch in record.patches:
-                    self._say(patch, record, f"could not be reviewed: {reason}", where)
+            for draft in drafts if where.check else ():
+                desk.outbox.put(draft, dry_run=where.dry_run)
             self._jobs.finish(job, "failed", str(error))
-
-    def _say(self, patch: PatchRecord, record: SeriesRecord, words: str, where: ListSettings) -> None:
-        draft = draft_for(patch, record, self._section.url, self._section, CheckState.WARNING, words)
-        self._desk.outbox.put(draft, dry_run=where.dry_run)
 
     def _drop(self, job: Job, reason: str) -> None:
         self._jobs.finish(job, "dropped", reason)
