@@ -11,7 +11,8 @@ from reviewbot.cost.changes import find_changes
 from reviewbot.cost.comparison import Verdict, compare
 from reviewbot.cost.environment import Environment
 from reviewbot.cost.evidence import Evidence, find_evidence, own_lines
-from reviewbot.cost.posted_figures import Form, Reading, find_posted, to_number
+from reviewbot.cost.posted_figures import find_posted
+from reviewbot.cost.readings import Form, Reading, to_number
 from reviewbot.findings.finding import Cycles
 from reviewbot.mail.message import Address, Message
 from reviewbot.rulebook.book import load_rulebook

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from reviewbot.cost.evidence import Evidence
-from reviewbot.cost.posted_figures import Form, Reading
+from reviewbot.cost.readings import Form, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from reviewbot.cost.posted_figures import Reading
+from reviewbot.cost.readings import Reading
 from reviewbot.findings.finding import Cycles
 
 _NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from reviewbot.cost.posted_figures import Form, Posted, Reading, find_posted
+from reviewbot.cost.posted_figures import find_posted
+from reviewbot.cost.readings import Form, Posted, Reading
 from reviewbot.mail.message import Address, Message
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
