@@ -1,5 +1,7 @@
 """Diffs from git, from mails and from CVS; and diffs that must be refused."""
 
+# ruff: noqa: E501 - tables of inputs are read line by line
+
 from __future__ import annotations
 
 import subprocess
@@ -269,7 +271,8 @@ def test_what_git_writes_is_read_without_problem(
 
 def _apply(before: bytes, file: FileChange) -> bytes:
     lines, result, at = before.split(b"\n"), [], 0
-    had_end = not before or lines.pop() == b""
+    had_end = lines[-1] == b""
+    lines = lines[:-1] if had_end else lines
     for hunk in file.hunks:
         start = hunk.old_start - (1 if hunk.old_count else 0)
         result += lines[at:start]

@@ -1,5 +1,7 @@
 """Mailboxes of every kind, mails of every kind, and what is refused."""
 
+# ruff: noqa: E501 - tables of inputs are read line by line
+
 from __future__ import annotations
 
 import base64
@@ -248,6 +250,17 @@ def test_parts_are_put_together_and_only_text_and_patches_are_taken() -> None:
     message = decoded(parts, Content_Type='multipart/mixed;\n boundary="b"')
     assert message.body == "the log\n" + DIFF
     assert not message.problems
+
+
+def test_a_patch_that_is_attached_and_pasted_is_read_once() -> None:
+    pasted = DIFF.replace("a\n", "a mangled\n")
+    parts = f"--b\nContent-Type: text/plain\n\nlog\n{pasted}--b\nContent-Type: text/x-diff\n\n{DIFF}\n--b--\n"
+    assert decoded(parts, Content_Type="multipart/mixed; boundary=b").body == "log\n" + DIFF
+
+
+def test_several_attached_patches_are_said() -> None:
+    part = f"--b\nContent-Type: text/x-diff\n\n{DIFF}\n"
+    assert "2 patches" in decoded(part + part + "--b--\n", Content_Type="multipart/mixed; boundary=b").problems[0]
 
 
 def test_a_mail_with_html_only_says_so() -> None:

@@ -1,5 +1,7 @@
 """Threads as lists really have them -> series, and the one to review."""
 
+# ruff: noqa: E501 - tables of inputs are read line by line
+
 from __future__ import annotations
 
 import random

@@ -38,6 +38,7 @@ class _Reading:
 
     limits: Limits
     texts: list[str] = field(default_factory=list)
+    patches: set[int] = field(default_factory=set)  # which of the texts came as a patch file
     problems: list[str] = field(default_factory=list)
     has_html: bool = False
     parts: int = 0
@@ -49,6 +50,8 @@ def read_body(content_type: str, transfer_encoding: str, data: bytes, limits: Li
     _read_part(parse_content_type(content_type), "", transfer_encoding, data, 0, reading)
     if reading.has_html and not reading.texts:
         reading.problems.append("The mail has only an HTML part, which holds no patch that could be applied")
+    if reading.patches:
+        _prefer_patch_files(reading)
     if len(reading.texts) == 1:
         return reading.texts[0], tuple(reading.problems)
     text = "".join(part if part.endswith("\n") else part + "\n" for part in reading.texts)
@@ -88,7 +91,19 @@ def _read_text(kind: ContentType, disposition: str, encoding: str, data: bytes, 
         text = _unflow(text, delete_space=kind.get("delsp").lower() == "yes")
     if disposition.lower().startswith("attachment") and not is_patch and not _DIFF.search(text):
         return
+    if depth and is_patch:
+        reading.patches.add(len(reading.texts))
     reading.texts.append(text.removeprefix("\ufeff"))
+
+
+def _prefer_patch_files(reading: _Reading) -> None:
+    """A patch attached as a file is often pasted into the text too, and mangled there: the file is meant."""
+    attached = [at for at in reading.patches if _DIFF.search(reading.texts[at])]
+    if len(attached) > 1:
+        reading.problems.append(f"The mail has {len(attached)} patches attached; they were read as one")
+    for at, text in enumerate(reading.texts):
+        if attached and at not in reading.patches and (pasted := _DIFF.search(text)):
+            reading.texts[at] = text[: pasted.start()]
 
 
 def _read_parts(kind: ContentType, data: bytes, depth: int, reading: _Reading) -> None:
