@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.estimate import estimate
 from reviewbot.findings.excerpt import make_excerpt
-from reviewbot.findings.finding import Status
+from reviewbot.findings.finding import Gap, Status
 from reviewbot.findings.follow import Followed, Look, Sight, follow
 from reviewbot.findings.outcome import missing_patches, to_result
 from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
@@ -55,7 +55,7 @@ def review(
         patches=_results(series, states, followed, not_kernel),
         findings=findings,
         held_back=tuple(verdict.to_held_back() for verdict in verdicts if verdict.held_back),
-        gaps=tuple(gap for index in sorted(followed.gaps) for gap in followed.gaps[index]),
+        gaps=tuple(_gaps(states, followed)),
         switches=(),
         excerpts=tuple(_excerpts(verdicts, states)),
         notes=series.notes,
@@ -137,6 +137,15 @@ def _results(
         for state in states
     ]
     return tuple(sorted([*results, *missing_patches(series)], key=lambda result: result.index))
+
+
+def _gaps(states: Sequence[PatchState], followed: Followed) -> Iterator[Gap]:
+    """By patch: the parts of it that could not be read, and what the rules could not review."""
+    for state in states:
+        index = state.patch.index
+        for problem in state.patch.problems:
+            yield Gap(path=problem.path or "", line=0, function="", reason=problem.reason, patch=index)
+        yield from followed.gaps.get(index, ())
 
 
 def _excerpts(verdicts: Sequence[Verdict], states: Sequence[PatchState]) -> Iterator[tuple[str, SourceExcerpt]]:

@@ -211,6 +211,17 @@ def test_a_filter_that_cannot_be_switched_off_is_refused(tree: Path) -> None:
         Repository.open(tree)
 
 
+@pytest.mark.parametrize("elsewhere", ["..", "/etc"])
+def test_a_work_tree_elsewhere_is_not_read(tree: Path, elsewhere: str) -> None:
+    git(tree, "config", "core.worktree", f"../{elsewhere}" if elsewhere == ".." else elsewhere)
+    try:
+        root = Repository.open(tree).root
+    except GitError as error:
+        assert "claims" in str(error)
+    else:
+        assert root is None
+
+
 def test_variables_of_a_surrounding_git_do_not_mislead(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from reviewbot.findings.finding import (
 )
 from reviewbot.findings.fingerprint import fingerprints
 from reviewbot.findings.follow import Followed, Sight, follow
+from reviewbot.findings.history import History, Seen
 from reviewbot.findings.scope import find_scope
 from reviewbot.findings.triage import NOT_CHANGED, Verdict, judge
 from reviewbot.rulebook.book import load_rulebook
@@ -247,6 +248,37 @@ def test_a_function_that_could_not_be_read_before_the_patch_tells_only_of_new_li
     garbled = BAD.replace("\tuser_access_end();\n", "#garbled\n\tuser_access_end();\n")
     assert told(triage({"a.c": garbled}, {"a.c": BAD})) == []
     assert told(triage({"a.c": garbled}, {"a.c": block("f", "bad_a()", "bad_b()")})) == [("f", "introduced", 1, None)]
+
+
+OUTER = to_observation(Place(path="a.c", line=20, function="outer"), "helper")
+INNER = to_observation(Place(path="a.c", line=5, function="helper"), "bad_a")
+
+
+def advance(history: History, patch: int, old: Observation, new: Observation) -> None:
+    trees = MemoryTree({"a.c": "old"}), MemoryTree({"a.c": "new"})
+    before, after = (Seen(tree=tree, observations=(each,)) for tree, each in zip(trees, (old, new), strict=True))
+    history.advance(patch, before, after, {})
+
+
+def ages(history: History) -> dict[str | None, tuple[int | None, int | None]]:
+    return {life.observation.callee: (life.introduced_by, life.fixed_by) for life in history.lives}
+
+
+def test_what_hides_behind_a_new_finding_is_not_called_fixed() -> None:
+    """A helper that loses its annotation is reported itself, and what it calls is not looked into any more."""
+    history = History()
+    advance(history, 1, INNER, OUTER)
+    assert ages(history) == {"bad_a": (None, None), "helper": (1, None)}
+
+
+def test_what_comes_to_light_behind_a_fixed_finding_is_as_old_as_that() -> None:
+    history = History()
+    advance(history, 1, OUTER, INNER)
+    assert ages(history) == {"helper": (None, 1), "bad_a": (None, None)}
+    history = History()
+    history.advance(1, Seen(tree=MemoryTree({}), observations=()), Seen(tree=MemoryTree({}), observations=(OUTER,)), {})
+    advance(history, 2, OUTER, INNER)
+    assert ages(history) == {"helper": (1, 2), "bad_a": (2, None)}
 
 
 def test_gaps_in_what_the_patch_leaves_alone_are_no_news() -> None:

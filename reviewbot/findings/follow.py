@@ -3,10 +3,11 @@ compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from reviewbot.findings.finding import Gap, Observation
+from reviewbot.findings.fingerprint import identity
 from reviewbot.findings.history import History, Life, Seen
 from reviewbot.findings.scope import Scope, find_scope
 from reviewbot.rulebook.book import Rulebook
@@ -76,7 +77,7 @@ class _SeenFiles:
         seen = [self._files[path] for path in paths if path in self._files]
         return Seen(
             tree=tree,
-            observations=tuple(dict.fromkeys(each for observations, _ in seen for each in observations)),
+            observations=_distinct(each for observations, _ in seen for each in observations),
             gaps=tuple(dict.fromkeys(each for _, gaps in seen for each in gaps)),
         )
 
@@ -87,6 +88,15 @@ class _SeenFiles:
         stale = {*state.changed, *(old for old, _ in state.renames), *(scope.paths if scope else ())}
         self._files = {path: seen for path, seen in self._files.items() if path not in stale}
         self._tree = tree
+
+
+def _distinct(observations: Iterable[Observation]) -> tuple[Observation, ...]:
+    """One for each place: a helper may be reached from several blocks."""
+    found = {
+        (*identity(each), each.place, each.variant, each.arch, each.condition): each
+        for each in reversed([*observations])
+    }
+    return tuple(reversed(found.values()))
 
 
 def _owner(observation: Observation, paths: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -59,15 +59,48 @@ class History:
         pairs, gone, new = _match(before, after, changed, new_path)
         for past, present in pairs:
             old[id(past)].observation, old[id(past)].tree = present, after.tree
-        unread_after = {(gap.path, gap.function) for gap in after.gaps}
+        self._end(patch, gone, old, new, before, after, new_path)
+        self._begin(
+            patch, new, {each.callee: old[id(each)] for each in gone if each.callee}, before, after, changed, new_path
+        )
+
+    def _end(
+        self,
+        patch: int,
+        gone: Sequence[Observation],
+        lives: Mapping[int, Life],
+        new: Sequence[Observation],
+        before: Seen,
+        after: Seen,
+        new_path: Mapping[str, str],
+    ) -> None:
+        """What is gone was fixed, unless its function could not be read, or is itself reported now and not looked
+        into."""
+        unread = _newly_unread(before, after, new_path)
+        reported = {each.callee for each in new}
         for past in gone:
             path = new_path.get(past.place.path, past.place.path)
-            if (path, past.place.function) not in unread_after:
-                old[id(past)].fixed_by = patch
-        unread_before = {(new_path.get(gap.path, gap.path), gap.function) for gap in before.gaps}
+            if (path, past.place.function) not in unread and not (_functions_of(past) & reported):
+                lives[id(past)].fixed_by = patch
+
+    def _begin(
+        self,
+        patch: int,
+        new: Sequence[Observation],
+        revealing: Mapping[str, Life],
+        before: Seen,
+        after: Seen,
+        changed: Mapping[str, Touched],
+        new_path: Mapping[str, str],
+    ) -> None:
+        """What is new was introduced, unless it stood in a function that could not be read, or that was itself reported
+        and not looked into: then it is as old as that."""
+        unread = _newly_read(before, after, new_path)
         for present in new:
-            was_unread = (present.place.path, present.place.function) in unread_before
-            self._add(present, after.tree, None if was_unread and not is_touched(present, changed) else patch)
+            was_unread = (present.place.path, present.place.function) in unread and not is_touched(present, changed)
+            hid = [revealing[name] for name in sorted(_functions_of(present)) if name in revealing]
+            was_there = was_unread or any(life.introduced_by is None for life in hid)
+            self._add(present, after.tree, None if was_there else patch)
 
     def _find_lives(self, before: Seen) -> dict[int, Life]:
         """The life of each observation; one that is met for the first time was there before the series."""
@@ -109,6 +142,24 @@ class History:
                     gone.remove(past)
                     new.remove(present)
                     self.lives.remove(past)
+
+
+def _newly_unread(before: Seen, after: Seen, new_path: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(path, function) with a gap that was not there before."""
+    known = {(new_path.get(gap.path, gap.path), gap.function, gap.reason) for gap in before.gaps}
+    return {(gap.path, gap.function) for gap in after.gaps if (gap.path, gap.function, gap.reason) not in known}
+
+
+def _newly_read(before: Seen, after: Seen, new_path: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(path after the patch, function) with a gap that is there no more."""
+    left = {(gap.path, gap.function, gap.reason) for gap in after.gaps}
+    old = [(new_path.get(gap.path, gap.path), gap.function, gap.reason) for gap in before.gaps]
+    return {(path, function) for path, function, reason in old if (path, function, reason) not in left}
+
+
+def _functions_of(observation: Observation) -> set[str]:
+    """The functions that the observation stands in and was reached through."""
+    return {place.function for place in (observation.place, *(link.place for link in observation.chain))}
 
 
 def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool:

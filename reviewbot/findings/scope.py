@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.items import Item, function_at, macro_at
+from reviewbot.csyntax.lexing import code_of
 from reviewbot.findings.finding import Gap
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
@@ -21,6 +22,7 @@ _MAX_LEVELS = 3
 # With more users than this, every file with a block is inspected instead of looking for the way from one to the other.
 _MAX_USERS = 48
 _CALLED = re.compile(rb"(\w+)\s*\(")
+_INCLUDE = re.compile(rb"\s*#\s*include\b")
 _FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
 
 
@@ -94,14 +96,14 @@ def _marks_of(item: Item, book: Rulebook) -> set[str]:
 
 def _touched_items(content: bytes, ranges: Ranges) -> tuple[list[Item], list[bytes]]:
     """The functions and macros that hold touched lines, and the touched lines that are in none."""
-    starts = _line_starts(content)
+    starts, code = _line_starts(content), code_of(content)
     items: list[Item] = []
     loose: list[bytes] = []
     for first, last in ranges:
         for line in range(first, min(last, len(starts) - 1) + 1):
             start, end = starts[line - 1], starts[line]
-            text = content[start:end]
-            if not text.strip() or (items and items[-1].start <= start < items[-1].end):
+            text = code[start:end]  # a comment or an #include decides nothing
+            if not text.strip() or _INCLUDE.match(text) or (items and items[-1].start <= start < items[-1].end):
                 continue
             offset = start + len(text) - len(text.lstrip())
             item = function_at(content, offset) or macro_at(content, offset)

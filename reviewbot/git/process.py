@@ -18,6 +18,7 @@ from reviewbot.errors import GitError
 
 MAX_OUTPUT_BYTES = 256 << 20
 TIMEOUT_S = 600.0
+OPENING_TIMEOUT_S = 30.0
 
 _OVERRIDES = {
     "core.hooksPath": os.devnull,
@@ -112,7 +113,7 @@ class Git:
 
     def disarm_filters(self) -> None:
         """`git diff-files` may ask a clean filter about a file whose time is too close to the index's; none may run."""
-        for name in decode(self.run("config", "--list", "--name-only", "-z")).split("\0"):
+        for name in decode(self.run("config", "--list", "--name-only", "-z", timeout_s=OPENING_TIMEOUT_S)).split("\0"):
             if found := _FILTER.fullmatch(name):
                 if "=" in name or "\n" in name:
                     raise GitError(f"{self.directory} configures a filter that cannot be switched off: {name!r}")

@@ -20,7 +20,7 @@ from reviewbot.git.objects import (
     parse_entries,
     parse_tree,
 )
-from reviewbot.git.process import Git, decode
+from reviewbot.git.process import OPENING_TIMEOUT_S, Git, decode
 
 _DIFF: tuple[str, ...] = (
     "--full-index",
@@ -61,8 +61,10 @@ class Repository:
         inside, git_directory, *up = os.fsdecode(_discover(git)).split("\n")
         root = None
         if inside == "true":
-            # A core.worktree that points elsewhere does not get here: then the directory is not inside.
             root = git.directory = (git.directory / up[0]).resolve()
+        if root and not in_hook and not (root / ".git").exists():
+            # core.worktree may name any folder; only one that this repository lies in is its own
+            raise GitError(f"{git_directory} claims {root} as its work tree, where there is no .git")
         git.disarm_filters()
         return cls(git, root, Path(git_directory))
 
@@ -226,10 +228,10 @@ class Repository:
 def _discover(git: Git) -> bytes:
     question = ("rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--show-cdup")
     try:
-        return git.run(*question)
+        return git.run(*question, timeout_s=OPENING_TIMEOUT_S)
     except GitError as error:
         if "dubious ownership" in str(error) and git.trust_as_the_user_does():
-            return git.run(*question)
+            return git.run(*question, timeout_s=OPENING_TIMEOUT_S)
         if "dubious ownership" in str(error):
             advice = f"git config --global --add safe.directory {git.directory}"
             raise GitError(f"{git.directory} belongs to another user; if you trust it: {advice}") from None
