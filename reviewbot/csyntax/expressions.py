@@ -69,6 +69,7 @@ class ExpressionReader:
         self._expansions = 0
         self._truths = 0
         self._within = ""
+        self._in_arguments = 0
         self.label_node: Callable[[Fragment, str], int]
         self.read_compound: Callable[[Syntax, Fragment], Value]
 
@@ -155,7 +156,7 @@ class ExpressionReader:
         if kind == "assignment_expression":
             return self._assignment(node, fragment)
         if kind == "update_expression":
-            self._assign(_field(node, "argument"), fragment, _UNKNOWN)
+            self._assign(_field(node, "argument"), fragment, _UNKNOWN, is_step=True)
             return _UNKNOWN
         if kind in ("parenthesized_expression", "compound_statement"):
             return self._statement_expression(node, fragment)
@@ -228,7 +229,7 @@ class ExpressionReader:
         operator = _operator(node)
         right_value = self.value(right, fragment)
         self._evaluate_target(left, fragment)
-        self._assign(left, fragment, right_value if operator == "=" else _UNKNOWN)
+        self._assign(left, fragment, right_value if operator == "=" else _UNKNOWN, is_step=operator != "=")
         if operator != "=":
             return Value(call=right_value.call, key=fragment.key(*_span(left)))
         return replace(right_value, key=fragment.key(*_span(left)))
@@ -237,10 +238,11 @@ class ExpressionReader:
         if _unwrapped(node).type not in ("identifier", "field_expression"):
             self.value(node, fragment)
 
-    def _assign(self, target: Syntax, fragment: Fragment, value: Value) -> None:
-        self.assign_name(fragment.key(*_span(_unwrapped(target))), fragment.place(_span(target)[0])[0], value)
+    def _assign(self, target: Syntax, fragment: Fragment, value: Value, *, is_step: bool) -> None:
+        name = fragment.key(*_span(_unwrapped(target)))
+        self.assign_name(name, fragment.place(_span(target)[0])[0], value, is_step=is_step)
 
-    def assign_name(self, target: str, offset: int, value: Value) -> None:
+    def assign_name(self, target: str, offset: int, value: Value, *, is_step: bool = False) -> None:
         root = _IDENTIFIER.search(target)
         self.graph.add(
             Assign(
@@ -250,6 +252,7 @@ class ExpressionReader:
                 call=value.call,
                 truth=value.truth,
                 copy_of=value.key or None,
+                is_step=is_step,
             )
         )
 
@@ -282,6 +285,8 @@ class ExpressionReader:
     # -- calls and macros -------------------------------------------------------------------------------------------
 
     def _call(self, node: Syntax, fragment: Fragment, *, is_discarded: bool) -> Value:
+        if _is_cast(node):
+            return self._values_of(node.child_by_field_name("arguments"), fragment)
         name = _called_name(node, fragment)
         words = self.meaning.words
         if name in words.unevaluated:
@@ -320,6 +325,12 @@ class ExpressionReader:
             self._fault_to_label(here, primitive, arguments, fragment)
         return Value(call=here, key=fragment.key(*_span(node)))
 
+    def _values_of(self, node: Syntax | None, fragment: Fragment) -> Value:
+        result = _UNKNOWN
+        for child in node.named_children if node is not None else []:
+            result = self.value(child, fragment)
+        return result
+
     def _is_member_macro(self, node: Syntax, fragment: Fragment) -> bool:
         """`thread->FIELD(i)`, where a macro spells the member."""
         function = _unwrapped(_field(node, "function"))
@@ -330,12 +341,14 @@ class ExpressionReader:
         self, name: str, nodes: list[Syntax], fragment: Fragment, primitive: Primitive | None
     ) -> None:
         outer, self._within = self._within, name if primitive is not None else self._within
+        self._in_arguments += 1
         label = None
         if primitive is not None and primitive.label_arg is not None and nodes:
             label = primitive.label_arg % len(nodes)
         for index, argument in enumerate(nodes):
             if index != label:
                 self.value(argument, fragment)
+        self._in_arguments -= 1
         self._within = outer
 
     def _fault_to_label(
@@ -469,7 +482,15 @@ class ExpressionReader:
             if via:
                 reason += f" in the macro {via[-1].name}()"
         length = 0 if fragment.is_expansion else end - start
-        self.graph.misread.append(Misread(start=offset, end=offset + length, reason=reason))
+        self.graph.misread.append(
+            Misread(
+                start=offset,
+                end=offset + length,
+                reason=reason,
+                node=self.graph.last_node,
+                is_in_arguments=self._in_arguments > 0,
+            )
+        )
 
 
 def _span(node: Syntax) -> tuple[int, int]:
@@ -496,11 +517,21 @@ def _unwrapped(node: Syntax) -> Syntax:
     return node
 
 
+def _is_cast(node: Syntax) -> bool:
+    """`(type)(value)`, which looks like a call to whoever does not know the type."""
+    function = node.child_by_field_name("function")
+    return (
+        function is not None
+        and function.type == "parenthesized_expression"
+        and len(function.named_children) == 1
+        and function.named_children[0].type == "identifier"
+    )
+
+
 def _called_name(node: Syntax, fragment: Fragment) -> str:
     function = node.child_by_field_name("function")
     if function is None:
         return ""
-    function = _unwrapped(function)
     return fragment.key(*_span(function)) if function.type == "identifier" else ""
 
 

@@ -38,7 +38,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assign:
-    """`target` is assigned. `call` is the node whose result it gets, `truth` a constant's truth, where that is known."""
+    """`target` is assigned. `call` is the node whose result it gets, `truth` a constant's truth, where that is known.
+    `is_step`: by ++, += or a relative, so that what it points to stays within its object."""
 
     target: str
     root: str
@@ -46,6 +47,7 @@ class Assign:
     call: int | None = None
     truth: bool | None = None
     copy_of: str | None = None
+    is_step: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +97,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misread:
-    """A piece that the parser could not understand, as (start, end) in the file and a phrase."""
+    """A piece that the parser could not understand, as (start, end) in the file and a phrase. `node` is the last node read
+    before it; what is misread in the arguments of a call (`is_in_arguments`) cannot change the paths."""
 
     start: int
     end: int
     reason: str
+    node: int
+    is_in_arguments: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

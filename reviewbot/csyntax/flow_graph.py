@@ -28,6 +28,10 @@ class FlowGraph:
         self.loop_stack: list[int] = []
         self.misread: list[Misread] = []
 
+    @property
+    def last_node(self) -> int:
+        return len(self._actions) - 1
+
     def add(self, action: Action | None) -> int:
         """A new node behind all dangling ends; it becomes the only end."""
         node = self.new_node(action)

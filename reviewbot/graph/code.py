@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.flow_graph import FlowTooLarge
-from reviewbot.csyntax.items import Item
-from reviewbot.csyntax.lexing import LineIndex, blank_comments
+from reviewbot.csyntax.items import Item, functions_holding
+from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.statements import read_flow
 from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.meaning import NameMeaning
@@ -22,6 +23,13 @@ from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.source.tree import SourceTree
 
 MAX_FUNCTION_BYTES = 400_000
+
+_LOOPS = re.compile(rb"\b(?:for|while|do)\b|\b\w*for_each\w*\b")
+
+
+def _words(names: set[str]) -> re.Pattern[bytes]:
+    alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
+    return re.compile(rb"\b(?:" + alternatives + rb")\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +84,7 @@ class CodeReader:
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
         self._read: dict[tuple[str, int, Open | None], FunctionCode] = {}
+        self._accessors: dict[str, frozenset[str]] = {}
         self._effects = NetEffects(self)
 
     def data(self, path: str) -> bytes:
@@ -109,21 +118,55 @@ class CodeReader:
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None
 
-    @cached_property
-    def _block_words(self) -> re.Pattern[bytes]:
-        return re.compile(rb"\b(?:" + b"|".join(n.encode() for n in sorted(self.block_names)) + rb")\b")
+    def may_repeat(self, item: Item) -> bool:
+        """Whether the function may switch more than once: two accesses, one in a loop, or one beside a helper that has one."""
+        accesses = len(self._access_words.findall(item.text))
+        return accesses > 1 or (accesses == 1 and _LOOPS.search(item.text) is not None)
+
+    def is_accessor(self, name: str, path: str) -> bool:
+        """Whether a function of that name, in that file, makes accesses."""
+        if path not in self._accessors:
+            data = code_of(self.data(path))
+            offsets = (match.start() for match in self._access_words.finditer(data))
+            self._accessors[path] = frozenset(item.name for item in functions_holding(data, offsets))
+        return name in self._accessors[path]
+
+    @staticmethod
+    def word(name: str) -> re.Pattern[bytes]:
+        """Matches the name as a whole word."""
+        return re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
 
     @cached_property
-    def block_names(self) -> frozenset[str]:
-        """Every primitive of any architecture that opens, closes or needs a block."""
-        outside = (Effect.ACCESS, Effect.NEUTRAL)
-        return frozenset(
-            entry.name
-            for arch in self.book.architectures.values()
-            for entries in arch.entries.values()
-            for entry in entries
-            if entry.effect not in outside
-        )
+    def any_primitive(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that makes a finding possible."""
+        return _words({name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}})
+
+    @cached_property
+    def small_copy_calls(self) -> re.Pattern[bytes]:
+        """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the name."""
+        names = {entry.name for entry in self._all_entries() if entry.small_copy}
+        alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
+        return re.compile(rb"(?<![\w])(" + alternatives + rb")\s*\(")
+
+    @cached_property
+    def _block_words(self) -> re.Pattern[bytes]:
+        return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
+
+    @cached_property
+    def _access_words(self) -> re.Pattern[bytes]:
+        return _words({name for name, effects in self._effects_of.items() if Effect.ACCESS in effects})
+
+    @cached_property
+    def _effects_of(self) -> dict[str, set[Effect]]:
+        found: dict[str, set[Effect]] = {}
+        for entry in self._all_entries():
+            found.setdefault(entry.name, set()).add(entry.effect)
+        return found
+
+    def _all_entries(self) -> Iterator[Primitive]:
+        for arch in self.book.architectures.values():
+            for entries in arch.entries.values():
+                yield from entries
 
     def _function(self, path: str, item: Item, entry: Open | None) -> FunctionCode:
         data = self.data(path)

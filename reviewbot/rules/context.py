@@ -67,8 +67,8 @@ class Context:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether the paths can be trusted: nothing ran together and nothing was misread."""
-        return self.variant.paths.is_exact and not self.variant.flow.misread
+        """Whether the paths can be trusted: nothing ran together, and no statement was misread."""
+        return self.variant.paths.is_exact and all(piece.is_in_arguments for piece in self.variant.flow.misread)
 
     def place(self, offset: int, code: FunctionCode | None = None) -> Place:
         code = code or self.code

@@ -1,0 +1,165 @@
+"""Every rule over the functions of some files of a tree: observations, gaps, and how many blocks were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from reviewbot.csyntax.items import Item, functions_holding
+from reviewbot.csyntax.lexing import code_of
+from reviewbot.csyntax.variants import condition_of
+from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.graph.code import CodeReader, FunctionCode, Variant
+from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.graph.reach import InsideCall, Reach
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rulebook.primitives import Direction, Effect
+from reviewbot.rules import PATH_RULES, TEXT_RULES
+from reviewbot.rules.context import Context
+from reviewbot.rules.copies import FunctionText
+from reviewbot.source.tree import SourceTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """Sorted by place. `blocks_seen` counts the openers, and the functions that run in the block of a caller nobody found."""
+
+    observations: tuple[Observation, ...]
+    gaps: tuple[Gap, ...]
+    blocks_seen: int
+
+
+def inspect(tree: SourceTree, paths: Sequence[str], book: Rulebook) -> Inspection:
+    """Look at every function of these files that touches user memory. A path that the tree does not have is passed over."""
+    return Inspector(tree, book).inspect(paths)
+
+
+class Inspector:
+    """Inspects files of one tree; what it learns of the tree serves every file."""
+
+    def __init__(self, tree: SourceTree, book: Rulebook) -> None:
+        self.reader = CodeReader(tree, book)
+        self._reach = Reach(self.reader)
+
+    def inspect(self, paths: Iterable[str]) -> Inspection:
+        observations: dict[tuple[str, Place, str], Observation] = {}
+        gaps: dict[tuple[str, int, str], Gap] = {}
+        blocks = 0
+        for path in sorted(set(paths)):
+            if not path.endswith((".c", ".h")):
+                continue
+            found = _File(self.reader, self._reach, path)
+            for seen in found.observe():
+                observations.setdefault((seen.rule, seen.place, seen.callee or ""), seen)
+            for gap in found.gaps:
+                gaps.setdefault((gap.path, gap.line, gap.reason), gap)
+            blocks += found.blocks
+        return Inspection(
+            observations=tuple(sorted(observations.values(), key=lambda o: (o.place, o.rule, o.callee or ""))),
+            gaps=tuple(gaps[key] for key in sorted(gaps)),
+            blocks_seen=blocks,
+        )
+
+
+class _File:
+    """One file under inspection."""
+
+    def __init__(self, reader: CodeReader, reach: Reach, path: str) -> None:
+        self._reader = reader
+        self._reach = reach
+        self._path = path
+        self.gaps: list[Gap] = []
+        self.blocks = 0
+
+    def observe(self) -> Iterator[Observation]:
+        items = self._items()
+        for item in items:
+            text = FunctionText(reader=self._reader, path=self._path, item=item)
+            for find in TEXT_RULES.values():
+                yield from find(text)
+        roots = [item for item in items if self._reader.holds_blocks(item)]
+        roots += [item for item in self._wrapper_callers(items) if item not in roots]
+        codes = [self._reader.function(self._path, item) for item in roots]
+        self._reach.prefetch(codes)
+        for code in codes:
+            yield from self._observe_paths(code)
+        for code in codes:
+            if (code.path, code.item.start) not in self._reach.entered and _needs_caller(code):
+                opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
+                yield from self._observe_paths(self._reader.function(self._path, code.item, opened))
+        for item in items:
+            if item not in roots and self._reader.may_repeat(item):
+                yield from self._observe_paths(self._reader.function(self._path, item))
+
+    def _items(self) -> tuple[Item, ...]:
+        data = self._reader.data(self._path)
+        if self._reader.any_primitive.search(data) is None:
+            return ()
+        code = code_of(data)
+        offsets = (match.start() for match in self._reader.any_primitive.finditer(code))
+        return functions_holding(data, offsets)
+
+    def _wrapper_callers(self, items: tuple[Item, ...]) -> list[Item]:
+        """Functions that open or close through a wrapper of the same file."""
+        data = self._reader.data(self._path)
+        names = [
+            item.name
+            for item in items
+            if self._reader.holds_blocks(item) and self._reader.net_effect(item.name, self._path, None) is not None
+        ]
+        code = code_of(data)
+        offsets = [match.start() for name in names for match in self._reader.word(name).finditer(code)]
+        return [item for item in functions_holding(data, offsets) if item.name not in names] if offsets else []
+
+    def _observe_paths(self, code: FunctionCode) -> Iterator[Observation]:
+        found: dict[tuple[str, Place, str], tuple[Observation, list[Variant]]] = {}
+        openers: set[int] = set()
+        for variant in code.variants:
+            context = Context(code=code, variant=variant, reach=self._reach)
+            openers |= {u.call.offset for u in context.uses if u.primitive.effect in (Effect.OPEN, Effect.SCOPED)}
+            for find in PATH_RULES.values():
+                for seen in find(context):
+                    key = (seen.rule, seen.place, seen.callee or "")
+                    found.setdefault(key, (seen, []))[1].append(variant)
+            self._note_gaps(context)
+        self.blocks += len(openers) + (1 if code.entry is not None else 0)
+        for unread in code.unread:
+            self.gaps.append(Gap(path=code.path, line=unread.line, function=code.name, reason=unread.reason))
+        for seen, variants in found.values():
+            yield _with_condition(seen, variants, code)
+
+    def _note_gaps(self, context: Context) -> None:
+        for inside in context.inside:
+            for callee in inside.callees:
+                if callee.form is None:
+                    self._gap(inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}")
+        code = context.code
+        for piece in context.variant.flow.misread:
+            if context.variant.paths.open_at(piece.node):
+                line = code.lines.line(piece.start)
+                self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
+
+    def _gap(self, inside: InsideCall, reason: str) -> None:
+        line = inside.code.lines.line(inside.call.offset)
+        self.gaps.append(Gap(path=inside.code.path, line=line, function=inside.code.name, reason=reason))
+
+
+def _needs_caller(code: FunctionCode) -> bool:
+    """The function works in a block, but opens none: a caller that is not here must have opened it."""
+    effects = {
+        primitive.effect
+        for variant in code.variants
+        for node in variant.flow.nodes
+        if node.action is not None and hasattr(node.action, "name") and (primitive := code.primitive(node.action))
+    }
+    return Effect.INSIDE in effects and not effects & {Effect.OPEN, Effect.SCOPED}
+
+
+def _with_condition(seen: Observation, variants: list[Variant], code: FunctionCode) -> Observation:
+    """Say under which #if a finding holds that not every variant has."""
+    absent = [v.conditions for v in code.variants if v not in variants]
+    condition = condition_of([v.conditions for v in variants], absent)
+    if condition is None or seen.condition == condition:
+        return seen
+    joined = f"{condition} && {seen.condition}" if seen.condition else condition
+    return replace(seen, condition=joined)

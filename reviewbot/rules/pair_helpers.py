@@ -1,0 +1,76 @@
+"""Helpers of the same file that access what their caller hands them: their pairs count for the caller's run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reviewbot.csyntax.base_objects import base_object
+from reviewbot.csyntax.definition import DefinitionKind
+from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.flow import Call
+from reviewbot.csyntax.items import function_at
+from reviewbot.graph.code import FunctionCode
+from reviewbot.rulebook.primitives import Direction, Effect
+from reviewbot.rules.context import Context
+
+_PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelperPairs:
+    """The helper makes `count` accesses in `direction` to what its parameter number `argument` points to, and calls nothing."""
+
+    argument: int
+    direction: str
+    count: int
+
+
+def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
+    """What a static helper of the same file does for its caller, or None when it does anything else as well."""
+    reader, path = context.reader, context.code.path
+    if not call.name or not reader.is_accessor(call.name, path):
+        return None
+    data = reader.data(path)
+    definitions = [d for d in find_definitions(data, call.name, path) if d.kind is DefinitionKind.FUNCTION]
+    if len(definitions) != 1 or "static" not in definitions[0].words:
+        return None
+    item = function_at(data, definitions[0].start + len(definitions[0].text) - 1)
+    if item is None or item.start == context.code.item.start:
+        return None
+    found = _summary(reader.function(path, item), _parameters(item.text[: item.body - item.start]))
+    return found if found is not None and found.argument < len(call.arguments) else None
+
+
+def _parameters(head: bytes) -> tuple[str, ...]:
+    """The names of the parameters in a plain function head."""
+    inside = head[head.find(b"(") + 1 : head.rfind(b")")]
+    names = [_PARAMETER.search(part) for part in inside.split(b",")]
+    return tuple(match.group(1).decode() if match else "" for match in names)
+
+
+def _summary(code: FunctionCode, parameters: tuple[str, ...]) -> HelperPairs | None:
+    if len(code.variants) != 1:
+        return None
+    flow = code.variants[0].flow
+    found: set[tuple[str, str]] = set()
+    count = 0
+    for node in flow.nodes:
+        if not isinstance(node.action, Call):
+            continue
+        primitive = code.primitive(node.action)
+        if primitive is None or primitive.effect not in (Effect.ACCESS, Effect.NEUTRAL) or node.loops:
+            return None
+        if primitive.effect is Effect.NEUTRAL:
+            continue
+        index = primitive.pointer_arg
+        if index is None or index >= len(node.action.arguments) or primitive.direction is Direction.READ_WRITE:
+            return None
+        found.add((base_object(node.action.arguments[index].text), primitive.direction.value))
+        count += 1
+    if len(found) != 1:
+        return None
+    base, direction = found.pop()
+    if base not in parameters:
+        return None
+    return HelperPairs(argument=parameters.index(base), direction=direction, count=count)

@@ -1,0 +1,235 @@
+"""Runs of pairs that one block could replace: accesses to one object, one after another on a path, nothing forbidden between."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from reviewbot.csyntax.base_objects import base_object
+from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
+from reviewbot.csyntax.macros import Argument
+from reviewbot.rulebook.primitives import Direction, Effect, Primitive
+from reviewbot.rules.context import Context
+from reviewbot.rules.pair_helpers import HelperPairs, pairs_of_helper
+
+_ROOT = re.compile(r"[A-Za-z_]\w*")
+WORTH_RESOLVING = 3
+"""From this many pairs on it is worth asking the tree what the calls between them are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """An access (or a block, or a helper with `count` of them) at `node`; `ends` are the nodes behind which access is closed
+    again."""
+
+    node: int
+    call: Call
+    base: str
+    direction: str
+    ends: tuple[int, ...]
+    count: int = 1
+    helper: str = ""
+    is_block: bool = False
+    is_chained: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Pairs in the order of one path. `loop` is set when the run repeats in each iteration of it."""
+
+    pairs: tuple[Pair, ...]
+    base: str
+    loop: Loop | None
+
+
+def find_runs(context: Context) -> Iterator[Run]:
+    """Every run of two or more pairs, or of one that repeats in a loop."""
+    pairs = {pair.node: pair for pair in _pairs(context)}
+    if len(pairs) < 2 and not any(context.variant.flow.nodes[node].loops for node in pairs):
+        return
+    likely = _Chains(context, pairs, lambda call: _is_harmless(context, call) is not False)
+    if not likely.is_anything(2):
+        return
+    is_worth_it = likely.is_anything(WORTH_RESOLVING)
+
+    def may_pass(call: Call) -> bool:
+        known = _is_harmless(context, call)
+        if known is not None or not is_worth_it:
+            return bool(known)
+        return context.reach.may_run_in_block(call, context.code)
+
+    yield from _Chains(context, pairs, may_pass).runs()
+
+
+def _pairs(context: Context) -> Iterator[Pair]:
+    flow, paths = context.variant.flow, context.variant.paths
+    closers = [u.node for u in context.uses if u.primitive.effect is Effect.CLOSE or u.call.closes_scope]
+    for index, node in enumerate(flow.nodes):
+        call = node.action
+        if not isinstance(call, Call) or call.closes_scope or not paths.before[index] or paths.open_at(index):
+            continue
+        primitive = context.code.primitive(call)
+        if primitive is None:
+            helped = pairs_of_helper(context, call)
+            if helped is not None:
+                yield _from_helper(index, call, helped)
+            continue
+        if primitive.effect is Effect.ACCESS and primitive.switches > 0:
+            ends: tuple[int, ...] = (index,)
+        elif primitive.effect in (Effect.OPEN, Effect.SCOPED):
+            ends = tuple(c for c in closers if any(o.node == index for o in paths.open_at(c)))
+        else:
+            continue
+        pointer = _argument(call, primitive.pointer_arg)
+        if pointer is not None and ends and primitive.direction is not Direction.READ_WRITE:
+            yield Pair(
+                node=index,
+                call=call,
+                base=base_object(pointer.text),
+                direction=primitive.direction.value,
+                ends=ends,
+                is_block=primitive.effect is not Effect.ACCESS,
+                is_chained=_is_chained(context, index),
+            )
+
+
+def _from_helper(index: int, call: Call, helped: HelperPairs) -> Pair:
+    base = base_object(call.arguments[helped.argument].text)
+    return Pair(
+        node=index,
+        call=call,
+        base=base,
+        direction=helped.direction,
+        ends=(index,),
+        count=helped.count,
+        helper=call.name,
+    )
+
+
+def _argument(call: Call, index: int | None) -> Argument | None:
+    if index is None or not -len(call.arguments) <= index < len(call.arguments):
+        return None
+    return call.arguments[index]
+
+
+def _is_chained(context: Context, index: int) -> bool:
+    edges = context.variant.flow.nodes[index].edges
+    following = [context.variant.flow.nodes[edge.target].action for edge in edges]
+    return any(isinstance(action, Assign) and action.is_step for action in following)
+
+
+def _is_harmless(context: Context, call: Call) -> bool | None:
+    """Whether the call may stand in a block, as far as names alone tell (None: they do not)."""
+    words = context.book.words
+    if not call.name or call.name in words.sleeping:
+        return False
+    if call.name in words.safe_macros or call.name in words.builtins or call.name.startswith("__builtin_"):
+        return True
+    policies = context.book.policies_for(context.code.path)
+    return True if all(call.name in policy.safe_names for policy in policies) else None
+
+
+class _Chains:
+    """Which pair can directly follow which, when the calls between them that `may_pass` refuses stand in the way."""
+
+    def __init__(self, context: Context, pairs: dict[int, Pair], may_pass: Callable[[Call], bool]) -> None:
+        self._context = context
+        self._pairs = pairs
+        self._may_pass = may_pass
+        self._passes: dict[int, bool] = {}
+        self._next = {node: self._following(pair) for node, pair in pairs.items()}
+
+    def is_anything(self, minimum: int) -> bool:
+        """Whether some run has `minimum` pairs, joins blocks, or repeats in a loop."""
+        return any(
+            sum(pair.count for pair in run.pairs) >= minimum or run.loop is not None or any(p.is_block for p in run.pairs)
+            for run in self.runs()
+        )
+
+    def runs(self) -> Iterator[Run]:
+        """The longest chains, each pair in one of them."""
+        used: set[int] = set()
+        followed = {target for node, targets in self._next.items() for target in targets if target > node}
+        for start in sorted(self._pairs, key=lambda node: (node in followed, node)):
+            if start in used:
+                continue
+            chain = self._longest(start, frozenset(used), {})
+            used.update(chain)
+            used.update(self._reachable(start))
+            loop = self._loop(chain)
+            first = self._pairs[start]
+            if sum(self._pairs[node].count for node in chain) >= 2 or loop is not None:
+                yield Run(pairs=tuple(self._pairs[node] for node in chain), base=first.base, loop=loop)
+
+    def _following(self, pair: Pair) -> frozenset[int]:
+        found: set[int] = set()
+        seen: set[int] = set()
+        nodes = self._context.variant.flow.nodes
+        queue = deque(edge.target for end in pair.ends for edge in nodes[end].edges)
+        while queue:
+            index = queue.popleft()
+            if index in seen:
+                continue
+            seen.add(index)
+            other = self._pairs.get(index)
+            if other is not None:
+                if other.base == pair.base and other.direction == pair.direction:
+                    found.add(index)
+                continue
+            if self._goes_on(index, pair):
+                queue.extend(edge.target for edge in nodes[index].edges)
+        return frozenset(found)
+
+    def _goes_on(self, index: int, pair: Pair) -> bool:
+        action = self._context.variant.flow.nodes[index].action
+        if isinstance(action, Return | Assembly):
+            return False
+        if isinstance(action, Assign):
+            root = _ROOT.search(pair.base)
+            return action.is_step or root is None or action.target != root.group()
+        if isinstance(action, Call):
+            if index not in self._passes:
+                primitive = self._context.code.primitive(action)
+                self._passes[index] = _is_neutral(primitive) if primitive is not None else self._may_pass(action)
+            return self._passes[index]
+        return True
+
+    def _longest(self, node: int, used: frozenset[int], known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+        """The chain from here on with the most pairs; back edges and pairs in use end it."""
+        if node not in known:
+            onward = [t for t in sorted(self._next[node]) if t > node and t not in used]
+            best: tuple[int, ...] = ()
+            for target in onward:
+                chain = self._longest(target, used, known)
+                if self._weight(chain) > self._weight(best):
+                    best = chain
+            known[node] = (node, *best)
+        return known[node]
+
+    def _weight(self, chain: tuple[int, ...]) -> int:
+        return sum(self._pairs[node].count for node in chain)
+
+    def _reachable(self, start: int) -> set[int]:
+        seen: set[int] = set()
+        queue = [start]
+        while queue:
+            node = queue.pop()
+            for target in self._next[node]:
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return seen
+
+    def _loop(self, chain: tuple[int, ...]) -> Loop | None:
+        """The innermost loop around all of the chain, if its end leads back to its start."""
+        nodes = self._context.variant.flow.nodes
+        shared = set(nodes[chain[0]].loops).intersection(*(nodes[node].loops for node in chain))
+        if not shared or not any(target <= chain[0] for target in self._next[chain[-1]] if target in chain):
+            return None
+        return self._context.variant.flow.loops[max(shared)]
+
+
+def _is_neutral(primitive: Primitive) -> bool:
+    return primitive.effect is Effect.NEUTRAL

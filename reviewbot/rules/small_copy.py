@@ -1,0 +1,120 @@
+"""A copy whose size is a compile-time constant of 1, 2, 4 or 8 bytes: get_user or put_user is meant.
+
+Neither x86 (4b842e4e25b1) nor powerpc (6b385d1d7c0a) expands small copies any more, so the whole copy routine runs for one
+word (d3ccc9781560). Whether the scalar form may take its place depends on the object's width on every architecture
+(5499802b2284).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.function_scope import scope_of
+from reviewbot.csyntax.sizes import ObjectKind, ObjectResult, SizeForm, SizeResult, evaluate_size, kernel_object
+from reviewbot.findings.finding import Access, Observation
+from reviewbot.rulebook.primitives import Direction
+from reviewbot.rules.copies import FunctionText, TextCall
+
+SLUG = "small_copy"
+SMALL = frozenset({1, 2, 4, 8})
+_ONE_VALUE = frozenset({ObjectKind.SCALAR, ObjectKind.POINTER})
+_AGGREGATES = frozenset({ObjectKind.STRUCT, ObjectKind.UNION, ObjectKind.ARRAY, ObjectKind.FLOAT})
+
+
+def find(text: FunctionText) -> Iterator[Observation]:
+    """Every copy of a small constant size in the function's own text."""
+    for call in text.calls(text.reader.small_copy_calls):
+        index = call.primitive.size_arg
+        if not call.primitive.small_copy or index is None or index >= len(call.arguments):
+            continue
+        size = _size(text, call, index)
+        widths = {width for width in (size.ilp32, size.lp64) if width is not None}
+        if widths and widths <= SMALL:
+            target = _kernel_side(text, call)
+            if not _is_part_of_array(size, target):
+                yield _to_observation(text, call, size, target)
+
+
+def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
+    return text.reader.symbols.lookup(kinds, name, text.path, text.arch)
+
+
+def _size(text: FunctionText, call: TextCall, index: int) -> SizeResult:
+    argument = call.arguments[index]
+    at = argument.offset - text.item.start
+    return evaluate_size(argument.text, at, scope_of(text.item.text), lambda kinds, name: _lookup(text, kinds, name))
+
+
+def _kernel_side(text: FunctionText, call: TextCall) -> ObjectResult:
+    """The object in the kernel: the value argument of the primitive."""
+    index = call.primitive.value_arg
+    if index is None or index >= len(call.arguments):
+        return ObjectResult(kind=ObjectKind.UNKNOWN)
+    argument = call.arguments[index]
+    at = argument.offset - text.item.start
+    return kernel_object(argument.text, at, scope_of(text.item.text), lambda kinds, name: _lookup(text, kinds, name))
+
+
+def _is_part_of_array(size: SizeResult, target: ObjectResult) -> bool:
+    """A literal length into a text buffer is a string operation, not one value."""
+    return False
+
+
+def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target: ObjectResult) -> Observation:
+    primitive = call.primitive
+    copied = call.arguments[primitive.value_arg or 0].text.decode("utf-8", "replace")
+    written = call.arguments[primitive.size_arg or 0].text.decode("utf-8", "replace")
+    size_bytes = size.lp64 if size.lp64 is not None else size.ilp32
+    assert size_bytes is not None
+    direction = "read" if primitive.direction is Direction.READ else "write"
+    place = text.place(call.offset)
+    return Observation(
+        rule=SLUG,
+        variant=_variant(text, size, target),
+        place=place,
+        callee=primitive.name,
+        accesses=(Access(primitive=primitive.name, direction=direction, place=place, size_bytes=size_bytes),),
+        direction=direction,
+        size_bytes=size_bytes,
+        arch=(text.arch,) if text.arch else (),
+        condition=text.condition_at(call.offset),
+        facts=(
+            ("callee", primitive.name),
+            ("function", text.item.name),
+            ("scalar_form", primitive.scalar_form or ""),
+            ("what", " ".join(copied.split())),
+            ("size", " ".join(written.split())),
+            ("widths", _widths(size)),
+        ),
+        key=(SLUG, text.path, text.item.name, primitive.name, "".join(copied.split()), "".join(written.split())),
+    )
+
+
+def _variant(text: FunctionText, size: SizeResult, target: ObjectResult) -> str:
+    differs = size.ilp32 is not None and size.lp64 is not None and size.ilp32 != size.lp64
+    if target.is_word_array:
+        return "sigset"
+    if target.kind in _AGGREGATES or size.form is SizeForm.SIZEOF_AGGREGATE:
+        return "aggregate"
+    if target.kind in _ONE_VALUE and _fits(size, target):
+        if differs:
+            return "width_differs"
+        if size.lp64 == 8 and text.arch is None:
+            return "get_user_missing_64bit_on_32bit"
+        return "scalar"
+    if size.form is SizeForm.SIZEOF_SCALAR:
+        return "width_differs" if differs else "scalar"
+    return "literal"
+
+
+def _fits(size: SizeResult, target: ObjectResult) -> bool:
+    """The copy covers exactly the object, on each width that is known."""
+    pairs = ((size.ilp32, target.ilp32), (size.lp64, target.lp64))
+    return all(copied is None or held is None or copied == held for copied, held in pairs)
+
+
+def _widths(size: SizeResult) -> str:
+    if size.ilp32 is None or size.lp64 is None or size.ilp32 == size.lp64:
+        return f"{size.lp64 if size.lp64 is not None else size.ilp32} bytes"
+    return f"{size.ilp32} bytes on 32 bit, {size.lp64} on 64 bit"
