@@ -24,7 +24,8 @@ from reviewbot.findings.finding import (
 )
 from reviewbot.findings.fingerprint import fingerprints
 from reviewbot.findings.follow import Followed, Sight, follow
-from reviewbot.findings.history import History, Seen
+from reviewbot.findings.history import History
+from reviewbot.findings.matching import Seen
 from reviewbot.findings.scope import find_scope
 from reviewbot.findings.triage import NOT_CHANGED, Verdict, judge
 from reviewbot.rulebook.book import load_rulebook

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from reviewbot.findings.finding import Gap, Observation
 from reviewbot.findings.fingerprint import identity
-from reviewbot.findings.history import History, Life, Seen
+from reviewbot.findings.history import History, Life
+from reviewbot.findings.matching import Seen
 from reviewbot.findings.scope import Scope, find_scope
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.source.states import PatchState

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.findings.finding import Observation
 from reviewbot.findings.fingerprint import identity
+from reviewbot.findings.matching import Recognise, Seen, by_key, is_touched, match, ways_to_match
 from reviewbot.source.states import Touched
 from reviewbot.source.tree import SourceTree
-from reviewbot.source.words import words_in
-
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What the rules saw in some files of one tree."""
-
-    tree: SourceTree
-    observations: tuple[Observation, ...]
-    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -56,7 +42,7 @@ class History:
         new_path = dict(renames)
         self._moved = {old: new_path.get(new, new) for old, new in {**dict(renames), **self._moved}.items()}
         old = self._find_lives(before)
-        pairs, gone, new = _match(before, after, changed, new_path)
+        pairs, gone, new = match(before, after, changed, new_path)
         for past, present in pairs:
             old[id(past)].observation, old[id(past)].tree = present, after.tree
         self._end(patch, gone, old, new, before, after, new_path)
@@ -104,7 +90,7 @@ class History:
 
     def _find_lives(self, before: Seen) -> dict[int, Life]:
         """The life of each observation; one that is met for the first time was there before the series."""
-        alive = _by_key((life for life in self.lives if life.fixed_by is None), lambda life: identity(life.observation))
+        alive = by_key((life for life in self.lives if life.fixed_by is None), lambda life: identity(life.observation))
         for lives in alive.values():
             lives.sort(key=lambda life: life.observation.place)
         found: dict[int, Life] = {}
@@ -133,9 +119,9 @@ class History:
         old_path = {new: old for old, new in self._moved.items()}
         gone = [life for life in self.lives if life.introduced_by is None and life.fixed_by is not None]
         new = [life for life in self.lives if life.introduced_by is not None and life.fixed_by is None]
-        for old_key, new_key in _ways_to_match(base, self._moved, old_path):
-            old_groups = _by_key(gone, _of_life(old_key))
-            new_groups = _by_key(new, _of_life(new_key))
+        for old_key, new_key in ways_to_match(base, self._moved, old_path):
+            old_groups = by_key(gone, _of_life(old_key))
+            new_groups = by_key(new, _of_life(new_key))
             for key in old_groups.keys() & new_groups.keys():
                 for past, present in zip(old_groups[key], new_groups[key], strict=False):
                     present.introduced_by = None
@@ -162,92 +148,5 @@ def _functions_of(observation: Observation) -> set[str]:
     return {place.function for place in (observation.place, *(link.place for link in observation.chain))}
 
 
-def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool:
-    """Whether a line that the observation is about was added."""
-    places = ((observation.place.path, observation.place.line), *observation.suspect_lines)
-    return any(path in changed and _is_in(line, changed[path].added) for path, line in places)
-
-
-def _match(
-    before: Seen, after: Seen, changed: Mapping[str, Touched], new_path: Mapping[str, str]
-) -> tuple[list[tuple[Observation, Observation]], list[Observation], list[Observation]]:
-    """(pairs, gone, new): by identity first, then by what stays when a function is moved, renamed or cut in pieces."""
-    old_path = {new: old for old, new in new_path.items()}
-    removed = {path: touched.removed for path, touched in changed.items()}
-
-    def was_removed(seen: Observation) -> bool:
-        return _is_in(seen.place.line, removed.get(new_path.get(seen.place.path, seen.place.path), ()))
-
-    gone, new = list(before.observations), list(after.observations)
-    pairs: list[tuple[Observation, Observation]] = []
-    for old_key, new_key in _ways_to_match(before.tree, new_path, old_path):
-        old_groups = _by_key(gone, _in_tree(old_key, before.tree))
-        new_groups = _by_key(new, _in_tree(new_key, after.tree))
-        for key in old_groups.keys() & new_groups.keys():
-            # of several alike, those on lines that the patch leaves alone belong together
-            olds = sorted(old_groups[key], key=lambda o: (was_removed(o), o.place))
-            news = sorted(new_groups[key], key=lambda o: (is_touched(o, changed), o.place))
-            pairs += zip(olds, news, strict=False)
-        matched = {id(seen) for pair in pairs for seen in pair}
-        gone = [seen for seen in gone if id(seen) not in matched]
-        new = [seen for seen in new if id(seen) not in matched]
-    return pairs, gone, new
-
-
-Recognise = Callable[[Observation, SourceTree], Hashable]
-
-
-def _ways_to_match(
-    before: SourceTree, new_path: Mapping[str, str], old_path: Mapping[str, str]
-) -> tuple[tuple[Recognise, Recognise], ...]:
-    """What makes an old and a new observation the same, the surest first: (key of the old one, key of the new one)."""
-    return (
-        (lambda o, _: identity(o, new_path.get(o.place.path)), lambda o, _: identity(o)),
-        (lambda o, _: _without_path(o), lambda o, _: _without_path(o)),
-        (lambda o, tree: _as_moved(o, tree, new_path), lambda o, tree: _as_new_function(o, before, tree, old_path)),
-    )
-
-
 def _of_life(recognise: Recognise) -> Callable[[Life], Hashable]:
     return lambda life: recognise(life.observation, life.tree)
-
-
-def _in_tree(recognise: Recognise, tree: SourceTree) -> Callable[[Observation], Hashable]:
-    return lambda observation: recognise(observation, tree)
-
-
-def _without_path(observation: Observation) -> Hashable:
-    rule, _, function, words = identity(observation)
-    return rule, function, words
-
-
-def _as_moved(observation: Observation, tree: SourceTree, new_path: Mapping[str, str]) -> Hashable:
-    rule, path, _, words = identity(observation)
-    return rule, new_path.get(path, path), words, _line_of(tree, observation.place)
-
-
-def _as_new_function(
-    observation: Observation, before: SourceTree, after: SourceTree, old_path: Mapping[str, str]
-) -> Hashable:
-    """As _as_moved, but only for a function whose name the file did not hold before; nothing else is a rename."""
-    rule, path, function, words = identity(observation)
-    name = function.rpartition("(")[2].rstrip(")")
-    if not name or words_in(before.read(old_path.get(path, path)) or b"", (name,)):
-        return observation.place, "not a new function"
-    return rule, path, words, _line_of(after, observation.place)
-
-
-def _line_of(tree: SourceTree, place: Place) -> bytes:
-    lines = (tree.read(place.path) or b"").split(b"\n")
-    return b"".join(lines[place.line - 1].split()) if 0 < place.line <= len(lines) else b""
-
-
-def _is_in(line: int, ranges: Iterable[tuple[int, int]]) -> bool:
-    return any(first <= line <= last for first, last in ranges)
-
-
-def _by_key(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    groups: dict[Key, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return groups
