@@ -7,7 +7,11 @@ from functools import cache
 
 import pytest
 
+from reviewbot.findings.finding import Finding
+from reviewbot.findings.review import Review
 from reviewbot.mail.mailbox import read_mailbox
+from reviewbot.pipeline import ReviewOptions, review
+from reviewbot.rulebook.book import load_rulebook
 from reviewbot.series.choose import choose_series
 from reviewbot.series.from_mail import find_series
 from reviewbot.series.patch import Series
@@ -124,3 +128,164 @@ def test_patch_that_does_not_apply_leaves_its_file_as_it_was() -> None:
     state = _states("does-not-apply")[1]
     assert state.before.read("kernel/ticket.c") == state.after.read("kernel/ticket.c")
     assert "kernel/ticket.c" in state.why_not_applied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One finding, as a report says it. `line` is where it was last seen; `patch` is the one that introduced it, or
+    fixed what was there before."""
+
+    status: str
+    patch: int
+    rule: str
+    path: str
+    line: int
+    function: str
+    callee: str | None = None
+    fixed_by: int | None = None
+
+
+FRAME = "arch/powerpc/kernel/signal_64.c"
+RING = "drivers/demo/ring.c"
+
+FINDINGS = {
+    "signal64-like": (
+        Row(
+            status="fixed",
+            patch=1,
+            rule="repeated_pair",
+            path=FRAME,
+            line=31,
+            function="save_context",
+            callee="__put_user",
+            fixed_by=1,
+        ),
+        Row(
+            status="fixed",
+            patch=3,
+            rule="repeated_pair",
+            path=FRAME,
+            line=57,
+            function="restore_context",
+            callee="__get_user",
+            fixed_by=3,
+        ),
+        Row(
+            status="fixed",
+            patch=5,
+            rule="small_copy",
+            path=FRAME,
+            line=88,
+            function="resume_frame64",
+            callee="__copy_from_user",
+            fixed_by=5,
+        ),
+        Row(
+            status="introduced",
+            patch=1,
+            rule="traced_call",
+            path=FRAME,
+            line=31,
+            function="save_context",
+            callee="flush_wide_regs",
+            fixed_by=2,
+        ),
+        Row(
+            status="introduced",
+            patch=1,
+            rule="traced_call",
+            path=FRAME,
+            line=33,
+            function="save_context",
+            callee="frame_space",
+        ),
+        Row(
+            status="introduced",
+            patch=4,
+            rule="small_copy",
+            path=FRAME,
+            line=107,
+            function="describe_frame64",
+            callee="copy_from_user",
+        ),
+        Row(
+            status="introduced",
+            patch=4,
+            rule="repeated_pair",
+            path=FRAME,
+            line=109,
+            function="describe_frame64",
+            callee="put_user",
+        ),
+    ),
+    "two-versions": (
+        Row(
+            status="introduced",
+            patch=2,
+            rule="small_copy",
+            path=RING,
+            line=53,
+            function="ring_set_flags",
+            callee="copy_from_user",
+        ),
+    ),
+    "does-not-apply": (
+        Row(
+            status="introduced",
+            patch=3,
+            rule="traced_call",
+            path=RING,
+            line=22,
+            function="ring_report",
+            callee="ring_kick",
+        ),
+    ),
+    "nothing-to-review": (),
+}
+
+OUTCOMES = {
+    "signal64-like": ("reviewed",) * 5,
+    "two-versions": ("reviewed",) * 2,
+    "does-not-apply": ("reviewed", "not_applied", "reviewed"),
+    "nothing-to-review": ("nothing_to_review",) * 2,
+}
+
+
+@cache
+def _review(name: str) -> Review:
+    tree = MemoryTree(small_tree(), label="the small tree")
+    return review(_series(name), tree, ReviewOptions(), load_rulebook())
+
+
+def _row(finding: Finding) -> Row:
+    return Row(
+        status=finding.status.value,
+        patch=finding.patch or 0,
+        rule=finding.rule,
+        path=finding.place.path,
+        line=finding.place.line,
+        function=finding.place.function,
+        callee=finding.observation.callee,
+        fixed_by=finding.fixed_by,
+    )
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_says_what_the_series_brings_and_takes_away(name: str) -> None:
+    """Rule, place, function, callee, the patch that did it and the one that mends it; nothing more."""
+    said = [_row(finding) for finding in _review(name).findings]
+    assert sorted(said, key=repr) == sorted(FINDINGS[name], key=repr)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_patch_has_its_outcome(name: str) -> None:
+    """A patch that does not apply, or that has nothing to look at, is not called reviewed."""
+    assert tuple(result.outcome.value for result in _review(name).patches) == OUTCOMES[name]
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_every_finding_has_a_cost_and_nothing_is_left_unread(name: str) -> None:
+    """The small tree holds all that the series need."""
+    review_of_series = _review(name)
+    assert all(0 <= finding.cost.cycles.low <= finding.cost.cycles.high for finding in review_of_series.findings)
+    assert review_of_series.gaps == ()
