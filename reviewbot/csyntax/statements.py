@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.expressions import ExpressionReader, Meaning, Value, _field, _operator, _span, _unwrapped
-from reviewbot.csyntax.flow import Call, Flow, Guard, Loop, Return
+from reviewbot.csyntax.flow import Assign, Call, Flow, Guard, Loop, Return
 from reviewbot.csyntax.flow_graph import End, FlowGraph
 from reviewbot.csyntax.fragment import Fragment
 from reviewbot.csyntax.lexing import blank_comments
@@ -83,7 +83,38 @@ def read_flow(body: bytes, offset: int, meaning: Meaning) -> Flow:
     else:
         reader.read_compound(syntax, parsed)
     reader.finish_labels()
-    return reader.graph.finish()
+    return _discard_unread(reader.graph.finish(), blank_comments(body, literals=True))
+
+
+def _discard_unread(flow: Flow, body: bytes) -> Flow:
+    """A result that is kept in a variable which nobody reads is as good as discarded."""
+    kept: dict[str, list[Assign]] = {}
+    for node in flow.nodes:
+        if isinstance(node.action, Assign):
+            kept.setdefault(node.action.target, []).append(node.action)
+    unread = {
+        action.call
+        for target, actions in kept.items()
+        if target.isidentifier() and _is_never_read(target, len(actions), body)
+        for action in actions
+        if action.call is not None
+    }
+    if not unread:
+        return flow
+    nodes = tuple(
+        replace(node, action=replace(node.action, is_discarded=True))
+        if index in unread and isinstance(node.action, Call)
+        else node
+        for index, node in enumerate(flow.nodes)
+    )
+    return replace(flow, nodes=nodes)
+
+
+def _is_never_read(name: str, assignments: int, body: bytes) -> bool:
+    spelled = re.escape(name.encode())
+    mentions = len(re.findall(rb"\b" + spelled + rb"\b", body))
+    declared = len(re.findall(rb"\b(?!return\b)\w+[\s*]+" + spelled + rb"\s*[;,]", body))
+    return declared > 0 and mentions <= assignments + declared
 
 
 class StatementReader(ExpressionReader):

@@ -13,6 +13,7 @@ from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
 from reviewbot.source.tree import SourceTree
 
+_STORAGE = frozenset({"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"})
 _CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
 
 
@@ -111,6 +112,7 @@ class CalleeResolver:
         own = set(definition.words)
         for prototype in prototypes:
             own.update(prototype.words)
+        own |= self._spelled_by_macros(definition, own)
         for form, names in (
             (CalleeForm.ALWAYS_INLINE, words.always_inline),
             (CalleeForm.INLINE, words.inline),
@@ -126,6 +128,17 @@ class CalleeResolver:
         if "static" in definition.words:
             return CalleeForm.STATIC, "static, neither inline nor notrace"
         return CalleeForm.EXTERN, "an ordinary function"
+
+    def _spelled_by_macros(self, definition: Definition, own: set[str]) -> set[str]:
+        """The words that stand behind words of the definition which are macros (`#define fast_path __always_inline`)."""
+        words = self._book.words
+        known = words.annotations | words.inline | words.always_inline | words.notrace | words.noinstr | _STORAGE
+        return {
+            spelled
+            for word in sorted(own - known)
+            for macro in self._symbols.macros(word, definition.path, arch_of(definition.path))
+            for spelled in re.findall(r"\w+", macro.text.partition(word.encode())[2].decode("utf-8", "replace"))
+        }
 
     def _untraced_reason(self, path: str) -> str | None:
         if not path.endswith(".c"):

@@ -8,23 +8,30 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.conditions import conditions_at
+from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.flow_graph import FlowTooLarge
-from reviewbot.csyntax.items import Item, functions_holding
+from reviewbot.csyntax.items import Item, function_at, functions_holding
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.statements import read_flow
 from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
-from reviewbot.graph.paths import Open, Paths, follow_paths
+from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
-from reviewbot.rulebook.primitives import Direction, Effect, Primitive
+from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
 
 MAX_FUNCTION_BYTES = 400_000
 
 _LOOPS = re.compile(rb"\b(?:for|while|do)\b|\b\w*for_each\w*\b")
+
+
+def _is_declaration(data: bytes, offset: int) -> bool:
+    """The name stands in a prototype at the left edge, not in a macro or a table."""
+    line = data[data.rfind(b"\n", 0, offset) + 1 : data.find(b"\n", offset)]
+    return not line[:1].isspace() and not line.startswith(b"#") and b"=" not in line
 
 
 def _words(names: set[str]) -> re.Pattern[bytes]:
@@ -34,11 +41,17 @@ def _words(names: set[str]) -> re.Pattern[bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One choice of #if branches. `conditions` are (condition, truth); `paths` start with the entry state of the function."""
+    """One choice of #if branches. `conditions` are (condition, truth); `paths` start with the entry state of the function.
+    `no_blocks` are the nodes of openers whose effect is meant to outlast the function: what follows them is no block."""
 
     conditions: tuple[tuple[str, bool], ...]
     flow: Flow
     paths: Paths
+    no_blocks: frozenset[int]
+
+    def open_at(self, node: int) -> tuple[Open, ...]:
+        """The blocks in which the node can be reached."""
+        return tuple(opened for opened in self.paths.open_at(node) if opened.node not in self.no_blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +81,14 @@ class FunctionCode:
     @cached_property
     def lines(self) -> LineIndex:
         return self.reader.lines(self.path)
+
+    @cached_property
+    def is_called_closed(self) -> bool:
+        """A static function that its own file calls, and never inside a block."""
+        if b"static" not in self.item.text[: self.item.body - self.item.start].split():
+            return False
+        states = list(self.reader.states_of_calls(self))
+        return bool(states) and not any(states)
 
     def primitive(self, call: Call) -> Primitive | None:
         """The primitive that the call is, or (for a wrapper that opens or closes on the whole) stands for."""
@@ -104,6 +125,23 @@ class CodeReader:
             self._read[key] = self._function(path, item, entry)
         return self._read[key]
 
+    def routine(self, path: str, name: str, line: int) -> FunctionCode:
+        """An assembler routine as a place where calls stand; it has no flow."""
+        start = self.lines(path).start(line)
+        item = Item(kind=DefinitionKind.ASM, name=name, start=start, end=start, body=start, line=line, text=b"")
+        return FunctionCode(
+            path=path,
+            name=name,
+            arch=arch_of(path),
+            line=line,
+            item=item,
+            entry=None,
+            conditions=(),
+            variants=(),
+            unread=(),
+            reader=self,
+        )
+
     def primitive_of(self, call: Call, path: str, arch: str | None) -> Primitive | None:
         if not call.name:
             return None
@@ -131,6 +169,28 @@ class CodeReader:
             self._accessors[path] = frozenset(item.name for item in functions_holding(data, offsets))
         return name in self._accessors[path]
 
+    def states_of_calls(self, code: FunctionCode) -> Iterator[bool]:
+        """For every call of the function in its own file: whether it can run with access open. A use of the name that is no
+        call in a function (a macro, a table) says that it can: nobody knows from where it will be called."""
+        data = code_of(self.data(code.path))
+        for match in self.word(code.name).finditer(data):
+            item = function_at(data, match.start())
+            if item is not None and item.start == code.item.start:
+                continue
+            after = data[match.end() : match.end() + 80].lstrip()
+            if item is None:
+                if not _is_declaration(data, match.start()):
+                    yield True
+                continue
+            if not after.startswith(b"("):
+                yield True
+                continue
+            caller = self.function(code.path, item)
+            for variant in caller.variants:
+                for index, node in enumerate(variant.flow.nodes):
+                    if isinstance(node.action, Call) and node.action.name == code.name:
+                        yield bool(variant.open_at(index)) or not self.holds_blocks(item)
+
     @staticmethod
     def word(name: str) -> re.Pattern[bytes]:
         """Matches the name as a whole word."""
@@ -147,6 +207,11 @@ class CodeReader:
         names = {entry.name for entry in self._all_entries() if entry.small_copy}
         alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
         return re.compile(rb"(?<![\w])(" + alternatives + rb")\s*\(")
+
+    @cached_property
+    def closers(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that closes a block."""
+        return _words({name for name, effects in self._effects_of.items() if Effect.CLOSE in effects})
 
     @cached_property
     def _block_words(self) -> re.Pattern[bytes]:
@@ -200,7 +265,8 @@ class CodeReader:
             if not paths.is_exact:
                 reason = "the function has too many paths to tell all of them apart"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
-            variants.append(Variant(conditions=variant.conditions, flow=flow, paths=paths))
+            no_blocks = _lasting_openers(flow, paths, primitive_of)
+            variants.append(Variant(conditions=variant.conditions, flow=flow, paths=paths, no_blocks=no_blocks))
         return FunctionCode(
             path=path,
             name=item.name,
@@ -216,6 +282,23 @@ class CodeReader:
 
     def direction_reader(self, arch: str | None) -> _DirectionReader:
         return _DirectionReader(self.book, arch)
+
+
+def _lasting_openers(flow: Flow, paths: Paths, primitive_of: NetEffect) -> frozenset[int]:
+    """Openers that ask nothing, that no end in the function closes, and that no access follows: a change of state, no block."""
+    primitives = {i: primitive_of(n.action) for i, n in enumerate(flow.nodes) if isinstance(n.action, Call)}
+    used: set[int] = set()
+    for index, primitive in primitives.items():
+        if primitive is not None and primitive.effect in (Effect.CLOSE, Effect.INSIDE):
+            used |= {opened.node for opened in paths.open_at(index)}
+    return frozenset(
+        index
+        for index, primitive in primitives.items()
+        if primitive is not None
+        and primitive.effect is Effect.OPEN
+        and primitive.result is not Result.STATUS
+        and index not in used
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.flow import Call, Return
 from reviewbot.csyntax.definitions import find_definitions
-from reviewbot.csyntax.items import function_at
+from reviewbot.csyntax.items import function_at, functions_holding
+from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 
@@ -95,7 +96,10 @@ def _opening(code: FunctionCode, definition: Definition) -> Primitive | None:
                 opened.add(state.open)
             is_told = is_told and truth is not None
             told.add((state.open is not None, bool(truth)))
-    if not opened or _uses_the_block(code):
+    effects = _effects(code)
+    if not opened or Effect.INSIDE in effects:
+        return None  # a function that works in its block is no mere wrapper: that it ends open is a mistake
+    if Effect.CLOSE in effects and not _has_caller_that_closes(code, definition.name):
         return None
     direction = next(iter(sorted(opened, key=lambda o: o.node))).direction
     matching = sorted({o.name for o in opened})
@@ -112,15 +116,21 @@ def _opening(code: FunctionCode, definition: Definition) -> Primitive | None:
     return None
 
 
-def _uses_the_block(code: FunctionCode) -> bool:
-    """A function that works in its block is no mere wrapper: that it ends open is a mistake."""
-    for variant in code.variants:
-        for node in variant.flow.nodes:
-            if isinstance(node.action, Call):
-                primitive = code.reader.book.primitive(node.action.name, code.arch)
-                if primitive is not None and primitive.effect is Effect.INSIDE:
-                    return True
-    return False
+def _effects(code: FunctionCode) -> set[Effect]:
+    return {
+        primitive.effect
+        for variant in code.variants
+        for node in variant.flow.nodes
+        if isinstance(node.action, Call)
+        and (primitive := code.reader.book.primitive(node.action.name, code.arch)) is not None
+    }
+
+
+def _has_caller_that_closes(code: FunctionCode, name: str) -> bool:
+    data = code_of(code.reader.data(code.path))
+    offsets = (match.start() for match in code.reader.word(name).finditer(data))
+    callers = [item for item in functions_holding(data, offsets) if item.start != code.item.start]
+    return any(code.reader.closers.search(item.text) for item in callers)
 
 
 def _closers(code: FunctionCode, name: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 
 MAX_STATES_PER_NODE = 96
 MAX_STEPS = 120_000
+MAX_NESTING = 4
 
 BY_CALLER = -1
 """The opener of a block that was open when the function was entered."""
@@ -34,9 +35,11 @@ class Open:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessState:
-    """What is open here, what a save put aside, and which conditions are known."""
+    """What is open here, what a save put aside, and which conditions are known. `under` are the blocks that were open when a
+    nested one was opened, outermost first: their own ends come later, and are no mistake of their own."""
 
     open: Open | None
+    under: tuple[Open, ...] = ()
     saved: Open | None = None
     facts: Facts = frozenset()
 
@@ -162,10 +165,10 @@ class _Walk:
             return [state]
         effect = primitive.effect
         if call.closes_scope or effect is Effect.CLOSE:
-            return [replace(state, open=None)]
+            return [replace(state, open=state.under[-1] if state.under else None, under=state.under[:-1])]
         if effect in (Effect.OPEN, Effect.SCOPED):
-            opened = replace(state, open=Open(node=node, name=primitive.name, direction=self._direction_of(call, primitive)))
-            if primitive.result in (Result.NOTHING, Result.POINTER) or call.is_discarded or effect is Effect.SCOPED:
+            opened = self._opened(node, call, primitive, state)
+            if primitive.result not in (Result.STATUS, Result.ERROR) or call.is_discarded or effect is Effect.SCOPED:
                 return [opened]
             key = f"@call{node}"
             is_true_when_open = primitive.result is Result.STATUS
@@ -179,6 +182,13 @@ class _Walk:
         if effect is Effect.RESTORE:
             return [replace(state, open=state.saved, saved=None)]
         return [state]
+
+    def _opened(self, node: int, call: Call, primitive: Primitive, state: AccessState) -> AccessState:
+        block = Open(node=node, name=primitive.name, direction=self._direction_of(call, primitive))
+        under = state.under
+        if state.open is not None and len(under) < MAX_NESTING and state.open.node != node:
+            under = (*under, state.open)
+        return replace(state, open=block, under=under)
 
     def _forget_addresses(self, call: Call, state: AccessState) -> AccessState:
         if not call.addresses or not state.facts:
@@ -296,4 +306,4 @@ def _live_keys(flow: Flow, tracked: frozenset[str], is_about: Callable[[str, fro
 
 def _order(state: AccessState) -> tuple[int, str, list[tuple[str, bool]]]:
     opened = state.open
-    return (opened.node if opened else -2, opened.name if opened else "", sorted(state.facts))
+    return (opened.node if opened else -2, f"{opened.name if opened else ''}{len(state.under)}", sorted(state.facts))

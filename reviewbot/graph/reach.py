@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from reviewbot.csyntax.flow import Call
+from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.items import function_at
+from reviewbot.graph.assembler import find_routines
 from reviewbot.graph.callees import Callee, CalleeResolver
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
-from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.graph.paths import BY_CALLER, Open, Paths
 from reviewbot.rulebook.policy import CalleeForm
 from reviewbot.rulebook.primitives import Direction, Primitive
 
@@ -62,7 +63,7 @@ class Reach:
             if isinstance(action := node.action, Call)
             and action.name
             and code.primitive(action) is None
-            and variant.paths.open_at(index)
+            and variant.open_at(index)
             and not self._reader.symbols.declared(action.name, code.path, code.arch).definitions
         }
         self._reader.symbols.prefetch(names)
@@ -73,7 +74,7 @@ class Reach:
             if not isinstance(node.action, Call) or node.action.closes_scope:
                 continue
             call = node.action
-            for opened in variant.paths.open_at(index):
+            for opened in variant.open_at(index):
                 primitive = code.primitive(call)
                 callees: tuple[Callee, ...] = ()
                 if primitive is None:
@@ -135,8 +136,40 @@ class Reach:
                     yield from self.inside(inner, variant)
 
     def _run_assembler(self, callee: Callee, entry: Open) -> Iterator[InsideCall]:
-        return
-        yield
+        """The C functions that a routine calls, and those of the routines it branches to."""
+        definition = callee.definition
+        assert definition is not None
+        for routine in find_routines(self._reader.data(definition.path), definition.path, self._reader.book.words):
+            if routine.name != callee.name:
+                continue
+            code = self._reader.routine(definition.path, routine.name, routine.line)
+            for name, line in routine.calls:
+                call = Call(name=name, text=name, arguments=(), offset=code.lines.start(line))
+                callees = self._resolver.resolve(call, definition.path, code.arch, b"")
+                yield InsideCall(
+                    call=call,
+                    node=0,
+                    code=code,
+                    variant=_NO_VARIANT,
+                    open=entry,
+                    primitive=None,
+                    callees=tuple(each for each in callees if each.form is not None),
+                    chain=(),
+                )
+                for each in callees:
+                    if each.is_body_run and each.definition != definition:
+                        steps = (step(code, call.offset, "calls", name),)
+                        for inner in self._of_callee(each, entry):
+                            if len(inner.chain) < MAX_CHAIN:
+                                yield replace(inner, chain=steps + inner.chain)
+
+
+_NO_VARIANT = Variant(
+    conditions=(),
+    flow=Flow(nodes=(), end=0, loops=(), misread=()),
+    paths=Paths(before=(), exits=(), is_exact=True),
+    no_blocks=frozenset(),
+)
 
 
 def _steps(code: FunctionCode, variant: Variant, call: Call, opened: Open) -> Iterator[Step]:

@@ -65,6 +65,26 @@ class Context:
     def has_opener(self) -> bool:
         return any(use.primitive.effect in (Effect.OPEN, Effect.SCOPED) for use in self.uses)
 
+    @property
+    def is_entry_point(self) -> bool:
+        """Headed by a macro such as that of a system call: nobody calls it with access open."""
+        return "(" in self.code.name
+
+    def is_behind_opener(self, node: int) -> bool:
+        """Whether some way leads from an opener to the node."""
+        return node in self._behind_openers
+
+    @cached_property
+    def _behind_openers(self) -> frozenset[int]:
+        queue = [use.node for use in self.uses if use.primitive.effect in (Effect.OPEN, Effect.SCOPED)]
+        seen: set[int] = set()
+        while queue:
+            for edge in self.variant.flow.nodes[queue.pop()].edges:
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    queue.append(edge.target)
+        return frozenset(seen)
+
     @cached_property
     def is_exact(self) -> bool:
         """Whether the paths can be trusted: nothing ran together, and no statement was misread."""

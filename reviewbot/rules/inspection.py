@@ -84,7 +84,8 @@ class _File:
         for code in codes:
             yield from self._observe_paths(code)
         for code in codes:
-            if (code.path, code.item.start) not in self._reach.entered and _needs_caller(code):
+            is_entered = (code.path, code.item.start) in self._reach.entered
+            if not is_entered and _needs_caller(code) and "(" not in code.name and not code.is_called_closed:
                 opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
                 yield from self._observe_paths(self._reader.function(self._path, code.item, opened))
         for item in items:
@@ -135,7 +136,7 @@ class _File:
                     self._gap(inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}")
         code = context.code
         for piece in context.variant.flow.misread:
-            if context.variant.paths.open_at(piece.node):
+            if context.variant.open_at(piece.node):
                 line = code.lines.line(piece.start)
                 self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
 

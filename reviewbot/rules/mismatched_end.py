@@ -20,7 +20,7 @@ def find(context: Context) -> Iterator[Observation]:
     for use in context.uses:
         if use.primitive.effect is not Effect.CLOSE or use.call.closes_scope:
             continue
-        for opened in context.variant.paths.open_at(use.node):
+        for opened in context.variant.open_at(use.node):
             link = context.opener_link(opened)
             if opened.node == BY_CALLER or link is None:
                 continue

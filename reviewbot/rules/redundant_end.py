@@ -23,10 +23,10 @@ def find(context: Context) -> Iterator[Observation]:
     for use in context.uses:
         if use.primitive.effect is not Effect.CLOSE or use.call.closes_scope:
             continue
-        if context.variant.paths.is_closed_at(use.node):
+        if context.variant.paths.is_closed_at(use.node) and context.is_behind_opener(use.node):
             yield Observation(
                 rule=SLUG,
-                variant="close" if context.variant.paths.open_at(use.node) else "always",
+                variant="close" if context.variant.open_at(use.node) else "always",
                 place=context.place(use.call.offset),
                 callee=use.call.name,
                 direction=use.primitive.direction.value,

@@ -30,7 +30,7 @@ def to_observation(slug: str, context: Context, inside: InsideCall, callee: Call
     definition = callee.definition
     return Observation(
         rule=slug,
-        variant=callee.form.value,
+        variant=_variant(inside, callee),
         place=context.place(inside.call.offset, inside.code),
         chain=context.links(inside),
         callee=callee.name,
@@ -48,6 +48,16 @@ def to_observation(slug: str, context: Context, inside: InsideCall, callee: Call
         key=(slug, inside.code.path, inside.code.name, callee.name),
         suspect_lines=((definition.path, definition.line),) if definition is not None else (),
     )
+
+
+def _variant(inside: InsideCall, callee: Callee) -> str:
+    """How the call is worded: by the place it stands in where that is the point, else by the callee's form."""
+    assert callee.form is not None
+    if inside.code.path.endswith(".S"):
+        return "asm_reaches_c"
+    if inside.call.within:
+        return "argument"
+    return callee.form.value
 
 
 def _arches(context: Context, inside: InsideCall, callee: Callee) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def find(context: Context) -> Iterator[Observation]:
     seen: set[int] = set()
     for node, state in context.variant.paths.exits:
         opened = state.open
-        if opened is None or opened.node == BY_CALLER or opened.node in seen:
+        if opened is None or opened.node == BY_CALLER or opened.node in seen | context.variant.no_blocks:
             continue
         seen.add(opened.node)
         opener = context.variant.flow.nodes[opened.node].action

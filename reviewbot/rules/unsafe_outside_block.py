@@ -15,8 +15,10 @@ SLUG = "unsafe_outside_block"
 
 
 def find(context: Context) -> Iterator[Observation]:
-    """Every access that needs a block and can be reached without one, in a function that opens blocks itself."""
-    if not context.has_opener or not context.is_exact or context.code.entry is not None:
+    """Every access that needs a block and can be reached without one, where no caller can have opened it."""
+    if not context.is_exact or context.code.entry is not None:
+        return
+    if not (context.has_opener or context.is_entry_point or context.code.is_called_closed):
         return
     if context.own_primitive is not None:
         return
@@ -24,7 +26,7 @@ def find(context: Context) -> Iterator[Observation]:
         if use.primitive.effect is Effect.INSIDE and context.variant.paths.is_closed_at(use.node):
             yield Observation(
                 rule=SLUG,
-                variant="some_path" if context.variant.paths.open_at(use.node) else "always",
+                variant="some_path" if context.variant.open_at(use.node) else "always",
                 place=context.place(use.call.offset),
                 callee=use.call.name,
                 direction=use.primitive.direction.value,
