@@ -35,7 +35,7 @@ def test_imports_go_one_way() -> None:
     """The contracts of pyproject.toml, checked by import-linter."""
     program = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or "lint-imports"
     done = subprocess.run(
-        [program, "--config", str(PROJECT / "pyproject.toml"), "--no-cache"],
+        [program, "--no-cache"],
         capture_output=True,
         text=True,
         check=False,

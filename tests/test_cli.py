@@ -301,12 +301,12 @@ long copy_mask(u64 __user *from)
 
 
 def test_a_range_reports_what_its_commits_bring(run, kernel) -> None:  # type: ignore[no-untyped-def]
-    write(kernel, {"kernel/mask.c": BAD})
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
     git(kernel, "add", "-A")
     git(kernel, "commit", "-q", "-m", "kernel: copy a mask")
     report = json.loads(run("range", "HEAD~1..", "--format", "json").out)
     (finding,) = report["findings"]
-    assert (finding["rule"], finding["path"], finding["line"]) == ("small_copy", "kernel/mask.c", 7)
+    assert (finding["rule"], finding["path"], finding["line"]) == ("small_copy", "arch/powerpc/kernel/mask.c", 7)
     assert (finding["bytes"], finding["patch"], finding["function"]) == (8, 1, "copy_mask")
 
 
@@ -324,10 +324,10 @@ def test_the_hook_is_silent_when_there_is_nothing(run, kernel) -> None:  # type:
 
 
 def test_the_hook_reviews_what_is_staged_and_not_the_work_tree(run, kernel) -> None:  # type: ignore[no-untyped-def]
-    write(kernel, {"kernel/mask.c": BAD})
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
     assert run("hook") == Done(0, "", "")
     git(kernel, "add", "-A")
-    write(kernel, {"kernel/mask.c": "int x;\n"})
+    write(kernel, {"arch/powerpc/kernel/mask.c": "int x;\n"})
     done = run("hook")
     assert done.code == 1 and "small_copy" in done.out
 
@@ -338,7 +338,7 @@ def test_an_installed_hook_stops_the_commit_and_runs_the_former_one(run, kernel)
     former.write_text("#!/bin/sh\ntouch former-ran\n")
     former.chmod(0o755)
     assert run("hook", "--install").code == 0
-    write(kernel, {"kernel/mask.c": BAD})
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
     git(kernel, "add", "-A")
     done = subprocess.run(["git", "commit", "-m", "x"], cwd=kernel, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "small_copy" in done.stdout + done.stderr
@@ -357,7 +357,7 @@ def test_a_shared_hooks_folder_is_left_alone_without_force(run, kernel, tmp_path
 
 def test_a_push_is_read_from_pre_commits_variables(run, kernel, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     before = git(kernel, "rev-parse", "HEAD")
-    write(kernel, {"kernel/mask.c": BAD})
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
     git(kernel, "add", "-A")
     git(kernel, "commit", "-q", "-m", "kernel: copy a mask")
     monkeypatch.setenv("PRE_COMMIT_FROM_REF", before)
@@ -367,7 +367,7 @@ def test_a_push_is_read_from_pre_commits_variables(run, kernel, monkeypatch) -> 
 
 def test_a_push_is_read_from_git(run, kernel) -> None:  # type: ignore[no-untyped-def]
     before = git(kernel, "rev-parse", "HEAD")
-    write(kernel, {"kernel/mask.c": BAD})
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
     git(kernel, "add", "-A")
     git(kernel, "commit", "-q", "-m", "kernel: copy a mask")
     after = git(kernel, "rev-parse", "HEAD")
