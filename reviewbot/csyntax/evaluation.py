@@ -53,7 +53,7 @@ class Evaluation(ExpressionTypes):
                 value = self._named_value(tree.name)
             case SizeOf():
                 extent = extent_of(self.measured(tree), self)
-                value = extent.size if tree.keyword == "sizeof" else extent.alignment
+                value = extent.size if tree.keyword == "sizeof" else extent.sure_alignment
             case Unary():
                 value = self._unary_value(tree)
             case Binary():
@@ -198,15 +198,16 @@ class Evaluation(ExpressionTypes):
 
     def _offset(self, ctype: CType, path: Tokens) -> int:
         total = 0
-        for name in split_at(path, "."):
-            if len(name) != 1:
+        for step in split_at(path, "."):
+            if len(step) != 1:
                 raise UnknownSizeError("an offset into an array")
-            total += agreed(
-                [lambda r=r: self._offset_in(r, name[0]) for r in self.resolved(ctype)],  # type: ignore[misc]
-                f"the offset of {name[0]}",
-            )
-            ctype = self._only_member(ctype, name[0])
+            total += self._one_offset(ctype, step[0])
+            ctype = self._only_member(ctype, step[0])
         return total
+
+    def _one_offset(self, ctype: CType, name: str) -> int:
+        ways = [lambda r=r: self._offset_in(r, name) for r in self.resolved(ctype)]  # type: ignore[misc]
+        return agreed(ways, f"the offset of {name}")
 
     def _offset_in(self, ctype: CType, name: str) -> int:
         if not isinstance(ctype, Record):

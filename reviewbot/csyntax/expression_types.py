@@ -166,7 +166,8 @@ class ExpressionTypes(ABC):
         self.deeper()
         match ctype:
             case Named():
-                found = self._resolved_name(ctype.name)
+                types = self.typedef_types(ctype)
+                found = self.within(ctype.name, lambda: self._all_resolved(types))
             case Record(body=None):
                 found = self._resolved_record(ctype)
             case Typeof():
@@ -220,7 +221,6 @@ class ExpressionTypes(ABC):
         if local is not None:
             return local
         known = self.definitions
-        known.of(name, Kind.MACRO, Kind.ENUMERATOR, Kind.VARIABLE)
         bodies = self._expansions(name, None)
         ways: list[Callable[[], CType]] = [
             lambda b=b: self.within(name, lambda: self.type_of(self.parsed(b)))  # type: ignore[misc]
@@ -263,14 +263,15 @@ class ExpressionTypes(ABC):
         except NotADeclarationError:
             return ()
 
-    def _resolved_name(self, name: str) -> tuple[CType, ...]:
-        spelling = self.table.fixed_width.get(name)
+    def typedef_types(self, ctype: Named) -> tuple[CType, ...]:
+        """What a type name stands for, one step further."""
+        spelling = self.table.fixed_width.get(ctype.name)
         if spelling is not None:
-            return self.resolved(parse_type(tokenise(spelling), self.table))
-        found: Sequence[CType] = self.definitions.types_named(name) or self._macro_type(name)
+            return (parse_type(tokenise(spelling), self.table),)
+        found = self.definitions.types_named(ctype.name) or self._macro_type(ctype.name)
         if not found:
-            raise UnknownSizeError(f"the type {name} is not defined in any file seen")
-        return self.within(name, lambda: self._all_resolved(found))
+            raise UnknownSizeError(f"the type {ctype.name} is not defined in any file seen")
+        return tuple(found)
 
     def _all_resolved(self, types: Sequence[CType]) -> tuple[CType, ...]:
         result: dict[CType, None] = {}

@@ -145,6 +145,8 @@ class FunctionScope:
         return [each for each in self._all() if word.search(self.text, each.start, each.end)]
 
     def _declarations(self, statement: _Statement) -> tuple[Declared, ...]:
+        if _DECLARATION.match(self.text, statement.start) is None:
+            return ()  # a macro call, `WARN_ON(x);` declares no x
         if statement not in self._read:
             self._read[statement] = _read_declaration(self.source[statement.start : statement.end], self.table)
         return self._read[statement]

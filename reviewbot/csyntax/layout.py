@@ -17,6 +17,7 @@ from reviewbot.csyntax.c_types import (
     Declared,
     Enumeration,
     Function,
+    Named,
     Odd,
     Pointer,
     Realigned,
@@ -43,6 +44,12 @@ class Surroundings(Protocol):
     def resolved(self, ctype: CType) -> tuple[CType, ...]:
         """The types that a name, tag or typeof may stand for: complete, at least one. Raises UnknownSizeError."""
 
+    def typedef_types(self, ctype: Named) -> tuple[CType, ...]:
+        """What a type name stands for, one step further. Raises UnknownSizeError."""
+
+    def within(self, name: str, work: Callable[[], _Value]) -> _Value:
+        """Do something inside the meaning of `name`. Raises UnknownSizeError where that leads to the name itself."""
+
     def expanded_members(self, item: Item) -> tuple[Item, ...] | None:
         """The member declarations that a macro stands for; None if the item is no macro call."""
 
@@ -55,10 +62,17 @@ class Surroundings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Bytes, and the alignment in bytes."""
+    """Bytes, and the alignment in bytes; None where definitions agree on the size alone."""
 
     size: int
-    alignment: int
+    alignment: int | None
+
+    @property
+    def sure_alignment(self) -> int:
+        """The alignment. Raises UnknownSizeError where it is not known."""
+        if self.alignment is None:
+            raise UnknownSizeError("an alignment differs between definitions")
+        return self.alignment
 
 
 def agreed(values: Iterable[Callable[[], _Value]], what: str) -> _Value:
@@ -99,6 +113,8 @@ def extent_of(ctype: CType, near: Surroundings) -> Extent:
             inner = extent_of(ctype.of, near)
             # Alone on a typedef an aligned attribute may lower the alignment as well as raise it.
             extent = Extent(inner.size, _attribute_alignment(ctype.alignment, near, floor=1) or inner.alignment)
+        case Named():
+            extent = near.within(ctype.name, lambda: _named_extent(ctype, near))
         case Void():
             raise UnknownSizeError("void has no size")
         case Function():
@@ -106,10 +122,8 @@ def extent_of(ctype: CType, near: Surroundings) -> Extent:
         case Odd():
             raise UnknownSizeError(ctype.why)
         case _:
-            extent = agreed(
-                [lambda t=t: extent_of(t, near) for t in near.resolved(ctype)],  # type: ignore[misc]
-                f"the size of {type_text(ctype)}",
-            )
+            ways = [lambda t=t: extent_of(t, near) for t in near.resolved(ctype)]  # type: ignore[misc]
+            extent = _agreed_extent(ways, ctype)
     near.higher()
     return extent
 
@@ -152,10 +166,26 @@ def _array_extent(array: Array, near: Surroundings) -> Extent:
 
 
 def _record_extent(record: Record, near: Surroundings) -> Extent:
-    return agreed(
-        [lambda v=v: _lay_out(record, v, near)[0] for v in _variants(record, near)],  # type: ignore[misc]
-        f"the size of {type_text(record)}",
-    )
+    ways = [lambda v=v: _lay_out(record, v, near)[0] for v in _variants(record, near)]  # type: ignore[misc]
+    return _agreed_extent(ways, record)
+
+
+def _named_extent(ctype: Named, near: Surroundings) -> Extent:
+    """Like extent_of; step by step, because each typedef on the way may have an aligned attribute of its own."""
+    ways = [lambda t=t: extent_of(t, near) for t in near.typedef_types(ctype)]  # type: ignore[misc]
+    return _agreed_extent(ways, ctype)
+
+
+def _agreed_extent(ways: list[Callable[[], Extent]], ctype: CType) -> Extent:
+    alignments: set[int | None] = set()
+
+    def size(way: Callable[[], Extent]) -> int:
+        extent = way()
+        alignments.add(extent.alignment)
+        return extent.size
+
+    total = agreed([lambda w=w: size(w) for w in ways], f"the size of {type_text(ctype)}")  # type: ignore[misc]
+    return Extent(total, alignments.pop() if len(alignments) == 1 else None)
 
 
 def _variants(record: Record, near: Surroundings) -> tuple[tuple[Item, ...], ...]:
@@ -186,7 +216,7 @@ class _Layout:
     def place_bits(self, width: int, unit: Extent, *, is_named: bool) -> None:
         """A bit-field: it may not cross a border of its own type, unless the record is packed; width 0 closes the unit."""
         if width == 0:
-            self.end_bits = _rounded(self.end_bits, unit.alignment * 8)
+            self.end_bits = _rounded(self.end_bits, unit.sure_alignment * 8)
             return
         start = 0 if self.is_union else self.end_bits
         if not self.is_packed:
@@ -194,7 +224,7 @@ class _Layout:
             if start // unit_bits != (start + width - 1) // unit_bits:
                 start = _rounded(start, unit_bits)
             if is_named:
-                self.alignment = max(self.alignment, unit.alignment)
+                self.alignment = max(self.alignment, unit.sure_alignment)
         self.end_bits = start + width
         self.size_bits = max(self.size_bits, self.end_bits)
 
@@ -243,7 +273,7 @@ def _member_extent(member: Declared, ctype: CType, record: Record, near: Surroun
     else:
         extent = extent_of(ctype, near)
     is_packed = member.alignment.packed or record.alignment.packed
-    natural = 1 if is_packed else extent.alignment
+    natural = 1 if is_packed else extent.sure_alignment
     asked = _attribute_alignment(Alignment(aligned=member.alignment.aligned), near, floor=1)
     return extent, max(natural, asked or 1)
 

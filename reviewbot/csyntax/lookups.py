@@ -19,6 +19,10 @@ from reviewbot.rulebook.types import TypeTable
 
 Kind = DefinitionKind
 _MAX_HEAD_BYTES = 4000
+_TAGS = frozenset((Kind.STRUCT, Kind.UNION, Kind.ENUM))
+_ORDINARY = frozenset(
+    (Kind.TYPEDEF, Kind.MACRO, Kind.ENUMERATOR, Kind.VARIABLE, Kind.FUNCTION, Kind.PROTOTYPE)
+)
 _Enumerator = tuple[Tokens | None, int]
 
 
@@ -38,12 +42,16 @@ class Definitions:
         self._seen: dict[tuple[frozenset[DefinitionKind], str], tuple[Definition, ...]] = {}
 
     def of(self, name: str, *kinds: DefinitionKind) -> tuple[Definition, ...]:
-        """The definitions that may hold on this ABI."""
-        key = (frozenset(kinds), name)
+        """The definitions of these kinds that may hold on this ABI.
+
+        Tags are asked for on their own. All other names share one name space, so one question covers them, and what the asking
+        file itself defines under a name hides every other use of it.
+        """
+        asked = frozenset(kinds) if _TAGS.issuperset(kinds) else _ORDINARY
+        key = (asked, name)
         if key not in self._seen:
-            found = self._lookup(key[0], name)
-            self._seen[key] = tuple(each for each in found if self._is_possible(each))
-        return self._seen[key]
+            self._seen[key] = tuple(each for each in self._lookup(asked, name) if self._is_possible(each))
+        return tuple(each for each in self._seen[key] if each.kind in kinds)
 
     def types_named(self, name: str) -> list[CType]:
         """What a typedef stands for, in each of its definitions."""

@@ -128,7 +128,7 @@ def kernel_object(
     expression: bytes, at: int, scope: FunctionScope, lookup: Lookup, *, long_long_alignment: int = 8
 ) -> ObjectResult:
     """The object that an address expression (`&x`, `buf`, `p->val + 1`) points to. An array that is named as a whole is an
-    array; pointer arithmetic and indexes give its element. Never raises for what the source says."""
+    array, unless it has just one element; pointer arithmetic and indexes give its element. Never raises for what the source says."""
     answers = {
         abi: _object_on(abi, expression, at, scope, lookup, long_long_alignment if abi is Abi.ILP32 else 8)
         for abi in Abi
@@ -136,12 +136,10 @@ def kernel_object(
     narrow, wide = answers[Abi.ILP32], answers[Abi.LP64]
     best = wide if wide.kind is not ObjectKind.UNKNOWN else narrow
     known = {each.kind for each in (narrow, wide)} - {ObjectKind.UNKNOWN}
-    if len(known) > 1:
-        return ObjectResult(
-            kind=ObjectKind.UNKNOWN, type_text=best.type_text, reason="it differs between 32 and 64 bits"
-        )
+    if len(known) > 1 and ObjectKind.ARRAY not in known:
+        return ObjectResult(kind=ObjectKind.UNKNOWN, type_text=best.type_text, reason="it differs between 32 and 64 bits")
     return ObjectResult(
-        kind=best.kind,
+        kind=ObjectKind.ARRAY if len(known) > 1 else best.kind,  # one word on 64 bits, two on 32
         ilp32=narrow.size,
         lp64=wide.size,
         type_text=best.type_text,
@@ -242,7 +240,7 @@ def _object_on(
         target = _target(address, asked)
         text = type_text(target)
         variants = asked.resolved(target)
-        kind = agreed([lambda v=v: _kind(v) for v in variants], f"the kind of {text}")  # type: ignore[misc]
+        kind = agreed([lambda v=v: _kind(v, asked) for v in variants], f"the kind of {text}")  # type: ignore[misc]
         is_word_array = all(_is_word_array(each, asked) for each in variants)
     except IncompleteTypeError as error:
         return _Object(_kind_of_incomplete(text), None, text, reason=str(error))
@@ -259,8 +257,10 @@ def _target(address: CType, asked: Evaluation) -> CType:
     return asked.pointed_to(address)
 
 
-def _kind(ctype: CType) -> ObjectKind:
+def _kind(ctype: CType, asked: Evaluation) -> ObjectKind:
     match ctype:
+        case Array() if ctype.bound is not None and asked.constant(ctype.bound) == 1:
+            return _kind(asked.only(ctype.of), asked)
         case Basic():
             return ObjectKind.FLOAT if ctype.name in FLOATING else ObjectKind.SCALAR
         case Enumeration():
