@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from reviewbot.findings.finding import Finding, Gap, HeldBack, Severity, Status
 from reviewbot.findings.review import Outcome, Review
+from reviewbot.findings.triage import NOT_CHANGED
 from reviewbot.report import FORMATS, phrases
 from reviewbot.report.escape import visible
 from reviewbot.report.view import View
@@ -158,8 +159,13 @@ def test_a_byte_column_that_is_not_known_is_left_out() -> None:
             id="mended-later",
         ),
         pytest.param(
-            {"held_back": (HeldBack(finding=reviews.finding(), reason="r"),) * 2},
+            {"held_back": (HeldBack(finding=reviews.finding(), reason=NOT_CHANGED),) * 2},
             "0 of 2 findings in changed lines.",
+            id="all-in-old-lines",
+        ),
+        pytest.param(
+            {"held_back": (HeldBack(finding=reviews.finding(), reason="r"),) * 2},
+            "No finding to report, 2 held back.",
             id="all-held-back",
         ),
         pytest.param(

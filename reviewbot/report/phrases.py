@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from reviewbot.findings.finding import Cost, Cycles, Finding, Gap, HeldBack, Link, Severity, Status
 from reviewbot.findings.review import Count, Outcome, PatchResult, Review
+from reviewbot.findings.triage import NOT_CHANGED
 
 OUTCOMES = {
     Outcome.REVIEWED: "reviewed",
@@ -17,7 +18,9 @@ OUTCOMES = {
     Outcome.MISSING: "missing",
     Outcome.UNREADABLE: "could not be read",
 }
+MANY = 4  # more patches than this are counted, not listed, in a sentence
 COMPLETE = frozenset({Outcome.REVIEWED, Outcome.NOTHING_TO_REVIEW})
+LOOKED_AT = COMPLETE | {Outcome.PARTIAL}
 
 
 def is_complete(review: Review) -> bool:
@@ -148,10 +151,18 @@ def not_reviewed(review: Review) -> list[str]:
     for outcome in Outcome:
         indexes = [number_of(patch.index, review) for patch in review.patches if patch.outcome is outcome]
         if indexes and outcome not in COMPLETE:
-            phrases.append(f"{'patch' if len(indexes) == 1 else 'patches'} {', '.join(indexes)} {OUTCOMES[outcome]}")
+            phrases.append(f"{_which(indexes, len(review.patches))} {OUTCOMES[outcome]}")
     if review.gaps:
         phrases.append(plural(len(review.gaps), "gap"))
     return phrases
+
+
+def _which(indexes: list[str], total: int) -> str:
+    if len(indexes) == total:
+        return "the patch" if total == 1 else f"all {total} patches"
+    if len(indexes) > MANY:
+        return f"{len(indexes)} of {total} patches"
+    return f"{'patch' if len(indexes) == 1 else 'patches'} {', '.join(indexes)}"
 
 
 def patch_findings(review: Review, patch: PatchResult) -> list[Finding]:
@@ -175,10 +186,11 @@ def _found(review: Review) -> str:
     if still_open:
         words = f"{plural(len(still_open), 'finding')} ({_by_severity(still_open)})"
     elif review.held_back:
-        total = len(review.held_back) + len(review.findings)
-        words = f"0 of {plural(total, 'finding')} {'in changed lines' if review.patches else 'reported'}"
+        words = _all_held_back(review)
     elif review.patches and all(patch.outcome is Outcome.NOTHING_TO_REVIEW for patch in review.patches):
         words = "Nothing to review: no user access is touched"
+    elif review.patches and not any(patch.outcome in LOOKED_AT for patch in review.patches):
+        words = "Nothing was reviewed"
     elif not_reviewed(review):
         words = "No finding in what was reviewed"
     else:
@@ -186,6 +198,14 @@ def _found(review: Review) -> str:
     extra = [f"{later} more fixed later in the series"] if later else []
     extra += [f"the series fixes {fixed}"] if fixed else []
     return "; ".join([words, *extra]) + "."
+
+
+def _all_held_back(review: Review) -> str:
+    """Why there is nothing to see although something was found."""
+    count = len(review.held_back)
+    if all(entry.reason == NOT_CHANGED for entry in review.held_back):
+        return f"0 of {plural(count, 'finding')} in changed lines"
+    return f"No finding to report, {count} held back"
 
 
 def _by_severity(findings: Iterable[Finding]) -> str:

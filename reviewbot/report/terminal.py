@@ -77,9 +77,22 @@ def _patches(review: Review, view: View) -> Iterator[RenderableType]:
         outcome = Text(_outcome(patch, review), style=_outcome_style(patch, review))
         table.add_row(Text(phrases.number_of(patch.index, review)), Text(visible(patch.subject)), outcome)
     yield table
+    reasons = _reasons(review)
+    if reasons:
+        yield ""
+    for reason, numbers in reasons.items():
+        yield _fields([("", Text(visible(f"{', '.join(numbers)}: {reason}")))], label_width=0)
+
+
+def _reasons(review: Review) -> dict[str, list[str]]:
+    """reason -> numbers of the patches that were not reviewed in full for it. What is a gap is not said twice."""
+    gaps = {gap.reason for gap in review.gaps}
+    reasons: dict[str, list[str]] = {}
     for patch in review.patches:
-        if patch.reason and patch.outcome not in phrases.COMPLETE:
-            yield _fields([(phrases.number_of(patch.index, review), Text(visible(patch.reason)))])
+        parts = [part for part in patch.reason.split("; ") if part not in gaps and not part.startswith("and ")]
+        if parts and patch.outcome not in phrases.COMPLETE:
+            reasons.setdefault("; ".join(parts), []).append(phrases.number_of(patch.index, review))
+    return reasons
 
 
 def _outcome(patch: PatchResult, review: Review) -> str:
