@@ -68,7 +68,7 @@ def _finding(at: int, finding: Finding, review: Review, widest: float) -> dict[s
         "message": visible(finding.message, keep="\n\t"),
         "suggestion": "" if is_fixed else visible(finding.suggestion, keep="\n\t"),
         "conditions": visible(phrases.conditions(finding)),
-        "chain": [_step(link) for link in finding.observation.chain],
+        "chain": _chain(finding),
         "excerpt": _excerpt(finding, review),
         "cost": phrases.cost(cost),
         "basis": visible(cost.basis),
@@ -78,6 +78,15 @@ def _finding(at: int, finding: Finding, review: Review, widest: float) -> dict[s
         "confidence": finding.confidence.value,
         "fingerprint": finding.fingerprint,
     }
+
+
+def _chain(finding: Finding) -> list[dict[str, str]]:
+    """The steps from the block on, and the finding's own place where they do not end there."""
+    chain = finding.observation.chain
+    if not chain or chain[-1].place.path != finding.place.path or chain[-1].place.line == finding.place.line:
+        return [_step(link) for link in chain]
+    own = f"{finding.observation.callee}() is called" if finding.observation.callee else finding.rule
+    return [_step(link) for link in (*chain, Link(place=finding.place, what=own))]
 
 
 def _step(link: Link) -> dict[str, str]:
