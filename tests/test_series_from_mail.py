@@ -353,3 +353,20 @@ def test_patches_for_other_projects_are_known(subject: str, path: str, is_kernel
     (series,) = find_series([mail(subject, patch_body(path))])
     assert (why_not_kernel(series) is None) is is_kernel
     assert (why_not_kernel(series.patches[0]) is None) is is_kernel
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["---\n", "---\n 1 file changed\n", "--- a\n+++ b\n", "diff --git a/x b/x\n", "Index: x\n=====\n", "-- >8 --\n"],
+)
+def test_a_body_of_nothing_but_marks_is_cut_in_bounded_time(line: str) -> None:
+    # Quadratic work would take minutes here.
+    parts = split_body(diff() + line * 100_000 + diff("fs/b.c"))
+    assert parts.diff.endswith(diff("fs/b.c"))
+
+
+def test_many_mails_with_one_number_stay_apart_in_bounded_time() -> None:
+    messages = [mail("[PATCH 1/2] x", "log\n---\n" + diff(), id=f"m{at}", to="root", minute=at) for at in range(2_000)]
+    groups = sort_mails(messages)
+    assert len(groups) == 2_000
+    assert not any(group.is_complete() for group in groups)

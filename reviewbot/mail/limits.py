@@ -23,7 +23,7 @@ class Limits:
     mime_depth: int = 16
     mime_parts: int = 200
     diff_bytes: int = 32 * _MIB
-    files_per_patch: int = 5_000
+    files_per_patch: int = 20_000
     hunks_per_file: int = 20_000
     hunk_lines: int = 1_000_000
     path_bytes: int = 4_096

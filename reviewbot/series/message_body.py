@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from reviewbot.mail.addresses import parse_address
 from reviewbot.mail.message import Address
@@ -15,6 +16,10 @@ _COMMIT_FROM_LINE = re.compile(r">?From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:[ \t]*(\S.*)")
 _MAYBE_DIFF = ("diff --", "--- ", "Index: ", "Binary files ")  # plain search is ten times faster than an expression
 _DIFFSTAT_END = re.compile(r" \d+ files? changed(?:,|$)")
+# Nobody writes more `---` lines above a patch, or longer paragraphs of trailers; every one costs a look at its
+# surroundings.
+_MOST_MARKS = 20
+_LONGEST_PARAGRAPH = 500
 _SCISSORS = (">8", "8<", ">%", "%<")
 _BASE = re.compile(
     r"^(base-commit|change-id|prerequisite-patch-id|prerequisite-message-id):[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE
@@ -162,9 +167,12 @@ def _cut_notes(lines: Sequence[str], *, has_patch: bool) -> list[str]:
     git cuts at the first `---`. Where that one underlines a heading, so that the sign-off comes after it and before
     another `---`, the later one is meant.
     """
-    marks = [at for at, line in enumerate(lines) if line.rstrip() == "---"]
+    marks = [at for at, line in enumerate(lines) if line.rstrip() == "---"][:_MOST_MARKS]
     if has_patch:
-        end = next((at for at in marks if _trailers(lines[:at])), marks[0] if marks else len(lines))
+        end = next(
+            (at for at in marks if _trailers(lines[max(0, at - _LONGEST_PARAGRAPH) : at])),
+            marks[0] if marks else len(lines),
+        )
     else:
         end = next((at for at, line in enumerate(lines) if line == "-- "), len(lines))
     return [line.rstrip() for line in lines[:end]]
@@ -206,8 +214,9 @@ def _find_diff(lines: Sequence[str]) -> int | None:
     )
     if first is None or any(line.rstrip() == "---" for line in lines[:first]):
         return first
-    for at in range(first, len(lines)):
-        if lines[at].rstrip() == "---" and (header := _header_behind_diffstat(lines, at + 1)) is not None:
+    marks = (at for at in range(first, len(lines)) if lines[at].startswith("---") and lines[at].rstrip() == "---")
+    for at in islice(marks, _MOST_MARKS):
+        if (header := _header_behind_diffstat(lines, at + 1)) is not None:
             return header
     return first
 
