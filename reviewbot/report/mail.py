@@ -91,44 +91,38 @@ def _worth_a_mail(review: Review) -> list[Finding]:
 
 
 def _remark(finding: Finding, review: Review) -> str:
-    """Quoted diff with the remark straight under the line in question."""
-    remark = "\n".join(_remark_lines(finding))
-    quoted = list(_quoted(finding, review))
-    at = next((index for index, (is_own, _) in enumerate(quoted) if is_own), len(quoted) - 1)
-    before = [line for _, line in quoted[: at + 1]]
-    after = [line for _, line in quoted[at + 1 :]]
-    return "\n".join([*before, "", remark, *([""] if after else []), *after])
+    """The quoted diff up to the line in question, and the remark straight under it."""
+    return "\n".join([*_quoted(finding, review), "", *_remark_lines(finding)])
 
 
-def _quoted(finding: Finding, review: Review) -> Iterator[tuple[bool, str]]:
-    """(is the line in question, quoted line): the path, then the lines around the finding."""
+def _quoted(finding: Finding, review: Review) -> Iterator[str]:
+    """The place, then the lines of the diff that lead to the finding."""
     place = finding.place
-    yield False, f"> {visible(place.path)}:{place.line}" + (f", {visible(place.function)}()" if place.function else "")
+    yield f"> {visible(place.path)}:{place.line}" + (f", {visible(place.function)}()" if place.function else "")
     excerpt = excerpt_of(review, finding)
     lines = excerpt.lines if excerpt else ()
-    own = next((at for at, (number, mark, _) in enumerate(lines) if is_offending(finding, number, mark)), 0)
-    for at in range(max(0, own - CONTEXT_LINES), min(len(lines), own + CONTEXT_LINES + 1)):
-        _, mark, text = lines[at]
-        yield at == own, f"> {mark}{visible(text)}".rstrip()
+    own = next((at for at, (number, mark, _) in enumerate(lines) if is_offending(finding, number, mark)), -1)
+    for _, mark, text in lines[max(0, own - CONTEXT_LINES) : own + 1]:
+        yield f"> {mark}{visible(text)}".rstrip()
 
 
 def _remark_lines(finding: Finding) -> Iterator[str]:
-    yield _wrap(visible(finding.message))
     where = phrases.conditions(finding)
-    if where:
-        yield _wrap(visible(f"This holds {where}."))
+    yield _wrap(visible(f"{finding.message} This holds {where}." if where else finding.message))
+    yield ""
     chain = finding.observation.chain
     if chain:
-        yield ""
-        yield _wrap("How it gets there:")
+        yield "How it gets there:"
         for link in chain:
             yield _wrap(visible(f"{phrases.step_place(link, finding)}: {phrases.step(link)}"), "  ")
         yield ""
     cost = finding.cost
     basis = f" ({cost.basis.rstrip('.')})" if cost.basis else ""
     yield _wrap(visible(f"Cost: about {phrases.cost(cost)}{basis}."))
+    if cost.note:
+        yield _wrap(visible(cost.note))
+    yield ""
     if finding.suggestion:
-        yield ""
         yield _wrap(visible(finding.suggestion))
     yield _wrap(f"[{finding.rule}, {finding.fingerprint}]")
 
