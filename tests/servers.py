@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, parse_qsl, unquote, urlencode, urlsplit
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 WALL = b"<!DOCTYPE html><html><head><title>Just a moment</title></head><body>Are you human?</body></html>"
 PAGE = 30
+_FROM = b"From patchwork Mon Jan  5 10:00:00 2026\n"
 START = datetime(2026, 1, 5, 10, 0, 0)
 
 
@@ -53,7 +54,12 @@ class FakePatchwork:
     clock: datetime = START
 
     def __post_init__(self) -> None:
-        self.projects["demo"] = {"id": 1, "link_name": "demo", "list_email": "Demo@lists.example.org", "list_id": "demo.example.org"}
+        self.projects["demo"] = {
+            "id": 1,
+            "link_name": "demo",
+            "list_email": "Demo@lists.example.org",
+            "list_id": "demo.example.org",
+        }
 
     def add_series(
         self,
@@ -73,9 +79,11 @@ class FakePatchwork:
         rows = []
         for message_id, title, raw in patches:
             patch_id = 1000 + sum(len(each["patches"]) for each in self.series.values()) + len(rows)
-            self.mails[message_id] = raw
+            self.mails[message_id] = _FROM + raw
             self.states[patch_id] = "new"
-            rows.append({"id": patch_id, "msgid": f"<{message_id}>", "name": title, "date": date, "web_url": "", "mbox": ""})
+            rows.append(
+                {"id": patch_id, "msgid": f"<{message_id}>", "name": title, "date": date, "web_url": "", "mbox": ""}
+            )
         self.series[number] = {
             "id": number, "url": "", "web_url": f"{self.url}project/{project}/list/?series={number}",
             "project": self.projects[project], "name": name, "date": date,
@@ -84,23 +92,34 @@ class FakePatchwork:
             "mbox": f"{self.url}series/{number}/mbox/", "cover_letter": None, "patches": rows,
         }  # fmt: skip
         if cover is not None:
-            self.mails[cover[0]] = cover[1]
+            self.mails[cover[0]] = _FROM + cover[1]
             mbox = f"{self.url}project/{project}/cover/{cover[0]}/mbox/"
-            self.series[number]["cover_letter"] = {"id": 5000 + number, "msgid": f"<{cover[0]}>", "name": name, "mbox": mbox}
+            self.series[number]["cover_letter"] = {
+                "id": 5000 + number,
+                "msgid": f"<{cover[0]}>",
+                "name": name,
+                "mbox": mbox,
+            }
         self.add_event(number, project)
         return number
 
     def add_event(self, number: int, project: str = "demo") -> None:
         """A series-completed event."""
         event = {"id": 9000 + len(self.events), "category": "series-completed", "project": self.projects[project]}
-        self.events.append({**event, "date": self.clock.isoformat(), "actor": None, "payload": {"series": {"id": number}}})
+        self.events.append(
+            {**event, "date": self.clock.isoformat(), "actor": None, "payload": {"series": {"id": number}}}
+        )
 
     def patch_ids(self, number: int) -> list[int]:
         return [patch["id"] for patch in self.series[number]["patches"]]
 
     def shown(self, patch_id: int, context: str = "reviewbot-uaccess") -> list[tuple[str, str]]:
         """(state, description) of every check on a patch, oldest first."""
-        return [(each["state"], each["description"]) for each in self.checks if each["patch"] == patch_id and each["context"] == context]
+        return [
+            (each["state"], each["description"])
+            for each in self.checks
+            if each["patch"] == patch_id and each["context"] == context
+        ]
 
     def fault(self, method: str, path: str) -> Fault | None:
         for fault in self.faults:
@@ -130,7 +149,11 @@ class FakePatchwork:
                 return next((row for row in self._patch_rows() if row["id"] == int(number)), None)
             case ["covers"]:
                 return [
-                    {"id": each["cover_letter"]["id"], "msgid": each["cover_letter"]["msgid"], "series": [{"id": each["id"]}]}
+                    {
+                        "id": each["cover_letter"]["id"],
+                        "msgid": each["cover_letter"]["msgid"],
+                        "series": [{"id": each["id"]}],
+                    }
                     for each in self.series.values()
                     if each["cover_letter"] and each["cover_letter"]["msgid"] == f"<{query.get('msgid')}>"
                 ]
@@ -181,7 +204,13 @@ class FakePatchwork:
 
     def _patch_rows(self) -> list[dict[str, Any]]:
         return [
-            {"id": patch["id"], "msgid": patch["msgid"], "state": self.states[patch["id"]], "archived": False, "series": [{"id": each["id"]}]}
+            {
+                "id": patch["id"],
+                "msgid": patch["msgid"],
+                "state": self.states[patch["id"]],
+                "archived": False,
+                "series": [{"id": each["id"]}],
+            }
             for each in self.series.values()
             for patch in each["patches"]
         ]
@@ -356,10 +385,14 @@ def mail_server() -> Iterator[MailServer]:
     """An SMTP server (aiosmtpd) on a free port of loopback."""
     from aiosmtpd.controller import Controller
 
+    class OnFreePort(Controller):
+        def _trigger_server(self) -> None:
+            self.port = handler.port = self.server.sockets[0].getsockname()[1]
+            super()._trigger_server()
+
     handler = MailServer()
-    controller = Controller(handler, hostname="127.0.0.1", port=0, ready_timeout=10)
+    controller = OnFreePort(handler, hostname="127.0.0.1", port=0, ready_timeout=10)
     controller.start()
-    handler.port = controller.server.sockets[0].getsockname()[1]
     try:
         yield handler
     finally:

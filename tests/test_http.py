@@ -143,7 +143,9 @@ def test_a_post_is_never_repeated(server: FakePatchwork) -> None:
     assert len(server.checks) == 1
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1/x", "http://user:hunter2@127.0.0.1:1/x?token=hunter2", "ftp://x", "http://["])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/x", "http://user:hunter2@127.0.0.1:1/x?token=hunter2", "ftp://x", "http://["]
+)
 def test_no_message_holds_a_secret(server: FakePatchwork, url: str) -> None:
     with pytest.raises(FetchError) as caught:
         make_client(server, attempts=1).get(url)

@@ -21,7 +21,17 @@ from reviewbot.delivery.jobs import Jobs
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.delivery.lineage import already_said, newer_version, note_said, note_series, series_key, tokens_of
 from reviewbot.delivery.metrics import Pulse, backlog, health_line, metrics_text, write_metrics
-from reviewbot.delivery.outbox import MAX_ATTEMPTS, Draft, Evidence, Item, Outbox, PostponedError, RefusedError, State, UncertainError
+from reviewbot.delivery.outbox import (
+    MAX_ATTEMPTS,
+    Draft,
+    Evidence,
+    Item,
+    Outbox,
+    PostponedError,
+    RefusedError,
+    State,
+    UncertainError,
+)
 from reviewbot.delivery.patchwork import Patchwork
 from reviewbot.delivery.patchwork_records import CheckState
 from reviewbot.errors import ConfigError, DeliveryError
@@ -77,7 +87,9 @@ class World:
 
 
 def draft(key: str = "k", text: str = "hello") -> Draft:
-    return Draft(channel="test", place="here", key=key, series="s", subject="A subject", reader="a@x", payload={"text": text})
+    return Draft(
+        channel="test", place="here", key=key, series="s", subject="A subject", reader="a@x", payload={"text": text}
+    )
 
 
 @pytest.fixture
@@ -238,7 +250,9 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         Ledger(tmp_path / "file" / "state")
 
 
-def test_old_things_are_forgotten_but_never_what_is_open(ledger: Ledger, outbox: Outbox, clock: Clock, world: World) -> None:
+def test_old_things_are_forgotten_but_never_what_is_open(
+    ledger: Ledger, outbox: Outbox, clock: Clock, world: World
+) -> None:
     outbox.put(draft("old"))
     outbox.deliver()
     outbox.put(draft("open"))
@@ -384,7 +398,9 @@ def test_a_check_is_posted_exactly_once(ledger: Ledger, clock: Clock, fault: str
 def test_pending_never_covers_a_verdict(ledger: Ledger, clock: Clock) -> None:
     with patchwork_server() as server:
         server.states[1000] = "new"
-        server.post("patches/1000/checks/", _HEADERS, b'{"state": "fail", "context": "REVIEWBOT-uaccess", "description": "old"}')
+        server.post(
+            "patches/1000/checks/", _HEADERS, b'{"state": "fail", "context": "REVIEWBOT-uaccess", "description": "old"}'
+        )
         outbox = Outbox(ledger, clock, {"check": make_sender(server)})
         outbox.put(check(server, "pending", "under way"))
         outbox.deliver()
@@ -398,7 +414,11 @@ def test_another_posters_check_does_not_silence_ours(ledger: Ledger, clock: Cloc
     with patchwork_server() as server:
         server.states[1000] = "new"
         server.user = "somebody"
-        server.post("patches/1000/checks/", _HEADERS, b'{"state": "success", "context": "reviewbot-uaccess", "description": "fine"}')
+        server.post(
+            "patches/1000/checks/",
+            _HEADERS,
+            b'{"state": "success", "context": "reviewbot-uaccess", "description": "fine"}',
+        )
         server.user = "bot"
         outbox = Outbox(ledger, clock, {"check": make_sender(server)})
         outbox.put(check(server, "success", "fine"))
@@ -419,7 +439,9 @@ def test_a_check_that_the_server_shows_already_is_not_repeated_by_a_new_ledger(t
 def test_a_token_without_rights_keeps_the_check_for_later(ledger: Ledger, clock: Clock) -> None:
     with patchwork_server() as server:
         server.states[1000] = "new"
-        sender = CheckSender({server.url: Patchwork(url=server.url, client=Client(version="1", contact="", sleep=clock.sleep))}, "bot")
+        sender = CheckSender(
+            {server.url: Patchwork(url=server.url, client=Client(version="1", contact="", sleep=clock.sleep))}, "bot"
+        )
         outbox = Outbox(ledger, clock, {"check": sender})
         outbox.put(check(server, "success", "fine"))
         outbox.deliver()

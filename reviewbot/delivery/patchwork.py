@@ -113,7 +113,10 @@ class Patchwork:
 
     def mbox(self, url: str) -> bytes:
         """The raw mails behind a record's `mbox` link."""
-        return self.client.get_data(self._own(url)).body
+        body = self.client.get_data(self._own(url)).body
+        if not body.startswith(b"From "):
+            raise FetchError(f"{self._host} answered with something that is no mail; try again later")
+        return body
 
     def own_checks(self, patch_id: int, user: str) -> tuple[CheckRecord, ...]:
         """All checks of `user` on a patch, newest first; filtered here too, as the server ignores a filter value it does not know."""

@@ -42,7 +42,7 @@ class MailSender:
     overtaken by a newer version.
     """
 
-    settle_s = 1800.0
+    settle_s = 4 * 3600.0  # lists moderate and greylist; a mail said twice is worse than one said late
 
     def __init__(
         self,

@@ -23,6 +23,8 @@ from reviewbot.mail.message import Message
 from reviewbot.series.patch import Series
 from reviewbot.series.subject import Subject, parse_subject
 
+_BATCH = 50  # mails in one transaction
+_BATCH_BYTES = 16 << 20
 _SIBLING_S = 20 * 60.0  # mails of one series that are not threaded come within this time
 
 
@@ -63,12 +65,22 @@ class MailWatcher:
     def _read(self) -> None:
         now = self._desk.clock.now
         look_back_s = self._desk.bot.look_back_days * 86400
+        batch: list[NewMail] = []
         for mail in self._source.new_mails(self._desk.ledger, now(), look_back_s):
+            batch.append(mail)
+            if len(batch) >= _BATCH or sum(len(each.raw or b"") for each in batch) > _BATCH_BYTES:
+                self._take_in_all(batch)
+                batch = []
             if self._desk.clock.is_stopping:
-                return
-            with self._desk.ledger.transaction():
-                self._take_in(mail, now())
-                self._source.done(self._desk.ledger, mail, now())
+                break
+        self._take_in_all(batch)
+
+    def _take_in_all(self, batch: Sequence[NewMail]) -> None:
+        now = self._desk.clock.now()
+        with self._desk.ledger.transaction():
+            for mail in batch:
+                self._take_in(mail, now)
+                self._source.done(self._desk.ledger, mail, now)
 
     def _take_in(self, mail: NewMail, now: float) -> None:
         """Stores one mail and plans the review of its series, all in the caller's transaction."""
