@@ -168,7 +168,7 @@ def test_moving_and_renaming_reports_nothing(tree: Path) -> None:
         commit(tree, edit, what)
         made = run(tree)
         assert (what, told(made)) == (what, [])
-        assert [each.finding.rule for each in made.held_back] == ["small_copy"]
+        assert {each.finding.rule for each in made.held_back} == {"small_copy"}
         assert [each.rule for each in run(tree, show_all=True).findings] == ["small_copy"]
 
 

@@ -67,6 +67,7 @@ def ways_to_match(
     """What makes an old and a new observation the same, the surest first: (key of the old one, key of the new one)."""
     return (
         (lambda o, _: identity(o, new_path.get(o.place.path)), lambda o, _: identity(o)),
+        (lambda o, _: _by_callee(o, new_path.get(o.place.path)), lambda o, _: _by_callee(o)),
         (lambda o, _: _without_path(o), lambda o, _: _without_path(o)),
         (lambda o, tree: _as_moved(o, tree, new_path), lambda o, tree: _as_new_function(o, before, tree, old_path)),
     )
@@ -74,6 +75,13 @@ def ways_to_match(
 
 def _in_tree(recognise: Recognise, tree: SourceTree) -> Callable[[Observation], Hashable]:
     return lambda observation: recognise(observation, tree)
+
+
+def _by_callee(observation: Observation, path: str | None = None) -> Hashable:
+    """The key words of a rule may hold names of variables, which a patch may change without changing anything else."""
+    place = observation.place
+    called = (observation.callee, observation.direction, observation.size_bytes)
+    return observation.rule, observation.variant, path or place.path, place.function, called
 
 
 def _without_path(observation: Observation) -> Hashable:

@@ -48,7 +48,9 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
         before = _look_at(state.before.read(old_paths.get(path, path)), touched.removed, book)
         after = _look_at(state.after.read(path), touched.added, book)
         scope.functions |= {(path, item.name) for item in (*before.items, *after.items)}
-        if before.is_of_interest or after.is_of_interest:
+        # the policies that count for a file depend on where it lies
+        is_moved = path in old_paths and bool(words_in(state.after.read(path) or b"", book.primitive_names))
+        if before.is_of_interest or after.is_of_interest or is_moved:
             scope.paths.add(path)
         names = before.names | after.names
         used_elsewhere |= {name for name, is_local in names if not (is_local and path.endswith(".c"))}
