@@ -98,7 +98,7 @@ static int counter;
 struct pair *get_pair(int index);
 """
 
-FUNCTION = b"""static long handle(struct outer *o, u32 __user *up, unsigned long arg, int len, u8 buf[16], struct holder h)
+FUNCTION = b"""static long handle(struct outer *o, u32 __user *up, ulong arg, int len, u8 buf[16], struct holder h)
 {
 	u64 value;
 	const size_t fixed = sizeof(u16);
@@ -409,6 +409,19 @@ def test_system_call_parameters() -> None:
     scope = FunctionScope.from_text(text)
     assert evaluate_size(b"sizeof(*where)", len(text) - 3, scope, nothing).lp64 == 2
     assert evaluate_size(b"len", len(text) - 3, scope, nothing).reason == "`len` is a variable"
+
+
+def test_braces_in_both_branches() -> None:
+    """A block that closes in each branch of an #if closes once; what was declared before it is still known."""
+    text = b"void f(void)\n{\n\tu16 v;\n\tif (x) {\n#ifdef A\n\t\ty();\n\t}\n#else\n\t}\n#endif\n\tUSE(v);\n}\n"
+    scope = FunctionScope.from_text(text)
+    assert evaluate_size(b"sizeof(v)", text.index(b"USE"), scope, nothing).lp64 == 2
+
+
+def test_call_declares_nothing() -> None:
+    """A macro call with a name in parentheses is no declaration of that name."""
+    text = b"void f(u8 v)\n{\n\tBUG_ON(v);\n\tUSE(v);\n}\n"
+    assert evaluate_size(b"sizeof(v)", text.index(b"USE"), FunctionScope.from_text(text), nothing).lp64 == 1
 
 
 def test_without_a_tree() -> None:

@@ -7,7 +7,9 @@ from enum import Enum
 
 
 class Abi(Enum):
-    """ILP32: int, long and pointers have 4 bytes. LP64: long and pointers have 8. Every Linux architecture is one of them."""
+    """ILP32: int, long and pointers have 4 bytes. LP64: long and pointers have 8. Every Linux architecture is
+    one of them.
+    """
 
     ILP32 = "ilp32"
     LP64 = "lp64"
@@ -42,7 +44,9 @@ FLOATING = frozenset({"float", "double", "long double"})
 
 
 def basic_type(keywords: list[str]) -> str | None:
-    """The short form of specifiers in any order: ['long', 'unsigned', 'int'] -> 'unsigned long'; None if that is no type."""
+    """The short form of specifiers in any order: ['long', 'unsigned', 'int'] -> 'unsigned long'; None if that
+    is no type.
+    """
     words = [_SPELLINGS.get(word, word) for word in keywords]
     longs = words.count("long")
     rest = [word for word in words if word not in ("long", "unsigned", "signed")]
@@ -61,17 +65,75 @@ def basic_type(keywords: list[str]) -> str | None:
 _SPELLINGS = {"__signed__": "signed", "__signed": "signed", "_Float64": "double", "_Float32": "float"}
 
 BASIC_KEYWORDS = frozenset(
-    ["char", "short", "int", "long", "float", "double", "void", "_Bool", "signed", "unsigned", "__signed__", "__signed", "__int128", "_Float32", "_Float64"]
+    (
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "void",
+        "_Bool",
+        "signed",
+        "unsigned",
+        "__signed__",
+        "__signed",
+        "__int128",
+        "_Float32",
+        "_Float64",
+    )
 )
 QUALIFIERS = frozenset(
-    ["const", "volatile", "restrict", "__const", "__const__", "__volatile__", "__volatile", "__restrict", "__restrict__", "_Atomic", "__extension__"]
+    (
+        "const",
+        "volatile",
+        "restrict",
+        "__const",
+        "__const__",
+        "__volatile__",
+        "__volatile",
+        "__restrict",
+        "__restrict__",
+        "_Atomic",
+        "__extension__",
+    )
 )
 STORAGE = frozenset(
-    ["typedef", "extern", "static", "register", "auto", "inline", "__inline", "__inline__", "_Thread_local", "__thread", "_Noreturn"]
+    (
+        "typedef",
+        "extern",
+        "static",
+        "register",
+        "auto",
+        "inline",
+        "__inline",
+        "__inline__",
+        "_Thread_local",
+        "__thread",
+        "_Noreturn",
+    )
 )
 TYPEOF = frozenset({"typeof", "__typeof__", "__typeof", "typeof_unqual", "__typeof_unqual__"})
 AGGREGATES = frozenset({"struct", "union", "enum"})
 TYPE_STARTERS = BASIC_KEYWORDS | QUALIFIERS | TYPEOF | AGGREGATES
 STATEMENTS = frozenset(
-    ["if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "goto", "sizeof", "asm", "__asm__", "_Static_assert", "__label__"]
+    (
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "case",
+        "default",
+        "break",
+        "continue",
+        "return",
+        "goto",
+        "sizeof",
+        "asm",
+        "__asm__",
+        "_Static_assert",
+        "__label__",
+    )
 )

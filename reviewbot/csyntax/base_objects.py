@@ -28,11 +28,12 @@ IsArray = Callable[[Expression], bool]
 
 
 def base_object(expression: bytes, is_array: IsArray | None = None) -> str:
-    """`&frame->uc.uc_mcontext` -> `frame`, `up++` -> `up`, `(void __user *)&sc->gp_regs[i]` -> `sc`, `p + 1` -> `p`.
+    """`&frame->uc.uc_mcontext` -> `frame`, `up++` -> `up`, `(void __user *)&sc->gp_regs[i]` -> `sc`, `p + 1` ->
+    `p`.
 
-    A pointer that is itself read from somewhere (`arg->ptr`, a call, `cond ? a : b`) is its own base: its text with blanks
-    normalised. `is_array` tells array members from pointer members where types are known; without it a member that is indexed
-    is taken for an array, and one that is not for a pointer.
+    A pointer that is itself read from somewhere (`arg->ptr`, a call, `cond ? a : b`) is its own base: its text
+    with blanks normalised. `is_array` tells array members from pointer members where types are known; without
+    it a member that is indexed is taken for an array, and one that is not for a pointer.
     """
     tokens = tokenise(expression)
     try:

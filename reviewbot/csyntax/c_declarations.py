@@ -1,4 +1,6 @@
-"""Tokens -> declarations and type names: a recursive-descent reader of C's declarators that steps over kernel annotations."""
+"""Tokens -> declarations and type names: a recursive-descent reader of C's declarators that steps over kernel
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,9 @@ class NotADeclarationError(ValueError):
 
 @lru_cache(maxsize=8192)
 def parse_declaration(tokens: Tokens, table: TypeTable) -> tuple[Declared, ...]:
-    """The names that one declaration (without its `;`) declares; one with an empty name for `struct {…}` alone. `table` says
-    which words are annotations. Raises NotADeclarationError."""
+    """The names that one declaration (without its `;`) declares; one with an empty name for `struct {…}` alone.
+    `table` says which words are annotations. Raises NotADeclarationError.
+    """
     return _Reader(tokens, table).declaration()
 
 
@@ -265,7 +268,9 @@ class _Reader:
         )
 
     def _is_annotation_before_type(self, word: str) -> bool:
-        """Whether a word in front of the type is an unlisted annotation: a keyword of a type follows, as in `__foo int x`."""
+        """Whether a word in front of the type is an unlisted annotation: a keyword of a type follows, as in
+        `__foo int x`.
+        """
         following = self._peek()
         if following is None or word in self._table.fixed_width:
             return False
@@ -276,7 +281,9 @@ class _Reader:
             pass
 
     def _skip_unknown_word(self) -> bool:
-        """Behind a declarator any other word is an annotation, with its arguments if it has some (`__counted_by(n)`)."""
+        """Behind a declarator any other word is an annotation, with its arguments if it has some
+        (`__counted_by(n)`).
+        """
         token = self._peek()
         if token is None or not is_identifier(token) or self._at == 0 or self._tokens[self._at - 1] in AGGREGATES:
             return False

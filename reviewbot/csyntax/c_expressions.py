@@ -225,7 +225,9 @@ class _Reader:
         return None
 
     def _looks_like_type(self, inside: Tokens) -> bool:
-        """For parentheses that begin with a plain name: `(x *)` and `(x y)` can only be types, for `(x)` the caller knows."""
+        """For parentheses that begin with a plain name: `(x *)` and `(x y)` can only be types, for `(x)` the
+        caller knows.
+        """
         if inside[-1] == "*" or (len(inside) > 1 and all(map(is_identifier, inside))):
             return True
         return (len(inside) == 1 or inside[1] in ("*", "[", "(") or is_identifier(inside[1])) and self._is_type(

@@ -1,4 +1,6 @@
-"""C text -> a flat tuple of token strings: comments gone, a preprocessor line kept as one token that begins with `#`."""
+"""C text -> a flat tuple of token strings: comments gone, a preprocessor line kept as one token that begins
+with `#`.
+"""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from reviewbot.csyntax.c_tokens import Tokens, joined
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
-    """`packed` lowers the alignment to 1; each of `aligned` is the argument of an aligned attribute, () meaning the largest
-    of the machine."""
+    """`packed` lowers the alignment to 1; each of `aligned` is the argument of an aligned attribute, () meaning
+    the largest of the machine.
+    """
 
     packed: bool = False
     aligned: tuple[Tokens, ...] = ()
@@ -55,8 +56,9 @@ class Function:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A struct or union. `body` are the tokens between its braces; None where only the tag is named. `arch` is the directory
-    below arch/ that it is defined in, which settles some of the #if in its body."""
+    """A struct or union. `body` are the tokens between its braces; None where only the tag is named. `arch` is
+    the directory below arch/ that it is defined in, which settles some of the #if in its body.
+    """
 
     keyword: str
     tag: str
@@ -104,8 +106,9 @@ CType: TypeAlias = Void | Basic | Pointer | Array | Function | Record | Enumerat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """One name of a declaration; `name` is empty for an anonymous member. `initialiser` are the tokens behind `=`, `width`
-    those behind the `:` of a bit-field."""
+    """One name of a declaration; `name` is empty for an anonymous member. `initialiser` are the tokens behind
+    `=`, `width` those behind the `:` of a bit-field.
+    """
 
     name: str
     type: CType

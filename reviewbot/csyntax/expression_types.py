@@ -65,8 +65,9 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class ExpressionTypes(ABC):
-    """One question. `at` is the offset in the function that decides which local declaration a name means. All methods raise
-    UnknownSizeError where the answer cannot be told."""
+    """One question. `at` is the offset in the function that decides which local declaration a name means. All
+    methods raise UnknownSizeError where the answer cannot be told.
+    """
 
     model: DataModel
     scope: FunctionScope

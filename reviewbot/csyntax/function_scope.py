@@ -1,6 +1,7 @@
 """Parameters and local declarations of one function, and which of them a name means at an offset.
 
-Only statement starts are looked at, by regular expression; a declaration is read when somebody asks for one of its names.
+Only statement starts are looked at, by regular expression; a declaration is read when somebody asks for one of
+its names.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ _DECLARATION = re.compile(
 _MACRO_CALL = re.compile(rb"\s*([A-Z_]\w*)\s*\(\s*([A-Za-z_]\w*)\s*[,)]")
 _MARK = re.compile(rb"[{};]|\bfor\s*\(|^[ \t]*\#(?:\\\n|[^\n])*", re.MULTILINE)
 _STATEMENT_MARKS = re.compile(rb"[(){}\[\];]")
-_NAME = re.compile(rb"[A-Za-z_]\w*")
+_CONDITIONAL = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A declaration of a name: it holds from `start` (its own offset) to `end`, the end of its block. `is_parameter`: its
-    value comes from the caller."""
+    """A declaration of a name: it holds from `start` (its own offset) to `end`, the end of its block.
+    `is_parameter`: its value comes from the caller.
+    """
 
     declared: Declared
     start: int
@@ -72,8 +74,10 @@ class FunctionScope:
 
     @classmethod
     def from_text(cls, function_text: bytes, words: Words | None = None) -> FunctionScope:
-        """The scope of a function given with its head. Comments need not be blanked; `words` are those of the rulebook, by
-        default of the rules that come with reviewbot. Never fails: what is no declaration declares nothing."""
+        """The scope of a function given with its head. Comments need not be blanked; `words` are those of the
+        rulebook, by default of the rules that come with reviewbot. Never fails: what is no declaration declares
+        nothing.
+        """
         table = shipped_types() if words is None else types_with(words)
         text = blank_comments(function_text, literals=True)
         body = _body_start(text)
@@ -85,8 +89,9 @@ class FunctionScope:
         return cls(b"", b"", shipped_types())
 
     def locals_named(self, name: str, at: int) -> tuple[Local, ...]:
-        """The declarations that `name` may mean at an offset: those of the innermost block that has one (several only under
-        #if), else the parameter; empty if it is no local name."""
+        """The declarations that `name` may mean at an offset: those of the innermost block that has one
+        (several only under #if), else the parameter; empty if it is no local name.
+        """
         if name not in self._known:
             self._known[name] = self._find(name)
         visible = [local for local in self._known[name] if local.start <= at < local.end]
@@ -111,7 +116,9 @@ class FunctionScope:
         return None
 
     def macro_declaring(self, name: str, at: int) -> Tokens | None:
-        """The macro call at a statement start whose first argument is `name` (`DECLARE_BITMAP(name, 8)`), if one is there."""
+        """The macro call at a statement start whose first argument is `name` (`DECLARE_BITMAP(name, 8)`), if
+        one is there.
+        """
         for statement in self._all():
             if statement.start <= at < statement.block_end:
                 match = _MACRO_CALL.match(self.text, statement.start)
@@ -120,7 +127,9 @@ class FunctionScope:
         return None
 
     def is_modified(self, local: Local) -> bool:
-        """Whether the function may change the variable after its declaration: assigned, stepped, or its address taken."""
+        """Whether the function may change the variable after its declaration: assigned, stepped, or its address
+        taken.
+        """
         name = re.escape(local.declared.name.encode())
         changes = re.compile(
             rb"(?<![\w.>])%b\s*(?:=(?!=)|[-+*/%%&|^]=|<<=|>>=|\+\+|--)|(?:\+\+|--|(?<!&)&)\s*%b\b|\[%b\]"
@@ -181,6 +190,7 @@ def _scan(text: bytes, body: int) -> list[_Statement]:
     found: list[tuple[int, int, int]] = []  # start, end, index of the block
     block_ends: list[int] = [len(text)]
     open_blocks = [0]
+    before_if: list[list[int]] = []
     loops: list[_Statement] = []
     position = body
     while (mark := _MARK.search(text, position)) is not None:
@@ -189,9 +199,10 @@ def _scan(text: bytes, body: int) -> list[_Statement]:
         if token == b"{":
             block_ends.append(len(text))
             open_blocks.append(len(block_ends) - 1)
-        elif token == b"}":
-            if len(open_blocks) > 1:
-                block_ends[open_blocks.pop()] = mark.start()
+        elif token == b"}" and len(open_blocks) > 1:
+            block_ends[open_blocks.pop()] = mark.start()
+        elif (directive := _CONDITIONAL.match(token)) is not None:
+            open_blocks = _after_directive(directive[1], open_blocks, before_if)
         if token.startswith(b"for"):
             loops += _loop_declaration(text, mark.end())
         elif (end := _declaration_end(text, position)) is not None:
@@ -199,6 +210,19 @@ def _scan(text: bytes, body: int) -> list[_Statement]:
             position = end
     statements = [_Statement(start, end, block_ends[block]) for start, end, block in found]
     return sorted([*statements, *loops], key=lambda each: each.start)
+
+
+def _after_directive(word: bytes, open_blocks: list[int], before_if: list[list[int]]) -> list[int]:
+    """The open blocks behind a directive: each branch of an #if begins with those before it (`} #else }` is one
+    `}`).
+    """
+    if word.startswith(b"if"):
+        before_if.append(list(open_blocks))
+    elif word.startswith(b"el") and before_if:
+        return list(before_if[-1])
+    elif word == b"endif" and before_if:
+        before_if.pop()
+    return open_blocks
 
 
 def _first(text: bytes, position: int) -> int:
@@ -266,7 +290,9 @@ def _parameter_lists(tokens: Tokens, table: TypeTable) -> list[tuple[str, Tokens
     while index < len(tokens):
         if tokens[index] == "(" and (end := matching(tokens, index)) is not None:
             before = tokens[index - 1] if index else ""
-            if (is_identifier(before) and not table.is_annotation(before) and not before.startswith("__attribute")) or before == ")":
+            if (
+                is_identifier(before) and not table.is_annotation(before) and not before.startswith("__attribute")
+            ) or before == ")":
                 found.append((before, tokens[index + 1 : end]))
             index = end + 1
         else:

@@ -76,7 +76,9 @@ class Extent:
 
 
 def agreed(values: Iterable[Callable[[], _Value]], what: str) -> _Value:
-    """The value that all ways to work it out give; incomplete ones do not count unless all are. Raises UnknownSizeError."""
+    """The value that all ways to work it out give; incomplete ones do not count unless all are. Raises
+    UnknownSizeError.
+    """
     found: list[_Value] = []
     incomplete: IncompleteTypeError | None = None
     for value in values:
@@ -214,7 +216,9 @@ class _Layout:
         return start // 8
 
     def place_bits(self, width: int, unit: Extent, *, is_named: bool) -> None:
-        """A bit-field: it may not cross a border of its own type, unless the record is packed; width 0 closes the unit."""
+        """A bit-field: it may not cross a border of its own type, unless the record is packed; width 0 closes
+        the unit.
+        """
         if width == 0:
             self.end_bits = _rounded(self.end_bits, unit.sure_alignment * 8)
             return

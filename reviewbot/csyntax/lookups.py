@@ -1,4 +1,6 @@
-"""Definitions -> what they say about a name: types, macro bodies, values; those that word size rules out are left out."""
+"""Definitions -> what they say about a name: types, macro bodies, values; those that word size rules out are
+left out.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,7 @@ from reviewbot.rulebook.types import TypeTable
 Kind = DefinitionKind
 _MAX_HEAD_BYTES = 4000
 _TAGS = frozenset((Kind.STRUCT, Kind.UNION, Kind.ENUM))
-_ORDINARY = frozenset(
-    (Kind.TYPEDEF, Kind.MACRO, Kind.ENUMERATOR, Kind.VARIABLE, Kind.FUNCTION, Kind.PROTOTYPE)
-)
+_ORDINARY = frozenset((Kind.TYPEDEF, Kind.MACRO, Kind.ENUMERATOR, Kind.VARIABLE, Kind.FUNCTION, Kind.PROTOTYPE))
 _Enumerator = tuple[Tokens | None, int]
 
 
@@ -44,8 +44,8 @@ class Definitions:
     def of(self, name: str, *kinds: DefinitionKind) -> tuple[Definition, ...]:
         """The definitions of these kinds that may hold on this ABI.
 
-        Tags are asked for on their own. All other names share one name space, so one question covers them, and what the asking
-        file itself defines under a name hides every other use of it.
+        Tags are asked for on their own. All other names share one name space, so one question covers them, and
+        what the asking file itself defines under a name hides every other use of it.
         """
         asked = frozenset(kinds) if _TAGS.issuperset(kinds) else _ORDINARY
         key = (asked, name)
@@ -123,8 +123,9 @@ def expand_macro(macro: Macro, arguments: tuple[Tokens, ...] | None) -> Tokens |
 
 
 def enumerator_value(tokens: Tokens, name: str, abi: Abi, arch: str | None, table: TypeTable) -> _Enumerator | None:
-    """The value of an enumerator in the text of its enum (or in `NAME = value` alone), see Definitions.enumerators(). None
-    where it is not there or an #if before it makes its number uncertain."""
+    """The value of an enumerator in the text of its enum (or in `NAME = value` alone), see
+    Definitions.enumerators(). None where it is not there or an #if before it makes its number uncertain.
+    """
     if "{" not in tokens:
         return _count_to(name, [tokens[:-1] if tokens[-1:] in ((",",), (";",)) else tokens])
     for start in _enum_braces(tokens):

@@ -72,7 +72,9 @@ def _entries(body: Tokens) -> list[_Entry]:
 
 
 def _pieces(body: Tokens) -> list[Tokens]:
-    """Items and directives in order. A directive within a declaration (rare) belongs to it and spoils it when it is read."""
+    """Items and directives in order. A directive within a declaration (rare) belongs to it and spoils it when
+    it is read.
+    """
     pieces: list[Tokens] = []
     for statement in split_at(body, ";"):
         start = 0

@@ -1,6 +1,8 @@
-"""What a copy copies: its size in bytes on 32 and on 64 bits, and the object that an address argument points to.
+"""What a copy copies: its size in bytes on 32 and on 64 bits, and the object that an address argument points
+to.
 
-An answer is given only where every definition and every #if branch that can be seen agrees; else it is unknown, with a reason.
+An answer is given only where every definition and every #if branch that can be seen agrees; else it is unknown,
+with a reason.
 """
 
 from __future__ import annotations
@@ -87,9 +89,10 @@ class ObjectKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectResult:
-    """The object an address points to. `ilp32` and `lp64` are its bytes, None where they are not known. `is_word_array`: a
-    struct that holds nothing but an array of long, like sigset_t; get_user() of its first word is right only where that word
-    is all of it. `reason` says why something is unknown."""
+    """The object an address points to. `ilp32` and `lp64` are its bytes, None where they are not known.
+    `is_word_array`: a struct that holds nothing but an array of long, like sigset_t; get_user() of its first
+    word is right only where that word is all of it. `reason` says why something is unknown.
+    """
 
     kind: ObjectKind
     ilp32: int | None = None
@@ -102,8 +105,10 @@ class ObjectResult:
 def evaluate_size(
     expression: bytes, at: int, scope: FunctionScope, lookup: Lookup, *, long_long_alignment: int = 8
 ) -> SizeResult:
-    """The value of a size argument that stands at the offset `at` of the function of `scope`. `long_long_alignment` is that of
-    the 32-bit ABI (4 on i386). Never raises for what the source says; what is not a compile-time constant is unknown."""
+    """The value of a size argument that stands at the offset `at` of the function of `scope`.
+    `long_long_alignment` is that of the 32-bit ABI (4 on i386). Never raises for what the source says; what is
+    not a compile-time constant is unknown.
+    """
     if _NUMBER.fullmatch(expression):
         value = integer_of(expression.strip().decode())
         if value is not None:
@@ -127,8 +132,10 @@ def evaluate_size(
 def kernel_object(
     expression: bytes, at: int, scope: FunctionScope, lookup: Lookup, *, long_long_alignment: int = 8
 ) -> ObjectResult:
-    """The object that an address expression (`&x`, `buf`, `p->val + 1`) points to. An array that is named as a whole is an
-    array, unless it has just one element; pointer arithmetic and indexes give its element. Never raises for what the source says."""
+    """The object that an address expression (`&x`, `buf`, `p->val + 1`) points to. An array that is named as a
+    whole is an array, unless it has just one element; pointer arithmetic and indexes give its element. Never
+    raises for what the source says.
+    """
     answers = {
         abi: _object_on(abi, expression, at, scope, lookup, long_long_alignment if abi is Abi.ILP32 else 8)
         for abi in Abi
@@ -137,7 +144,9 @@ def kernel_object(
     best = wide if wide.kind is not ObjectKind.UNKNOWN else narrow
     known = {each.kind for each in (narrow, wide)} - {ObjectKind.UNKNOWN}
     if len(known) > 1 and ObjectKind.ARRAY not in known:
-        return ObjectResult(kind=ObjectKind.UNKNOWN, type_text=best.type_text, reason="it differs between 32 and 64 bits")
+        return ObjectResult(
+            kind=ObjectKind.UNKNOWN, type_text=best.type_text, reason="it differs between 32 and 64 bits"
+        )
     return ObjectResult(
         kind=ObjectKind.ARRAY if len(known) > 1 else best.kind,  # one word on 64 bits, two on 32
         ilp32=narrow.size,

@@ -24,8 +24,9 @@ _OPTION_TESTS = frozenset({"IS_ENABLED", "IS_BUILTIN", "IS_MODULE", "defined"})
 
 @lru_cache(maxsize=8192)
 def condition_holds(condition: str, abi: Abi, arch: str | None, table: TypeTable) -> bool | None:
-    """Whether `condition` (the text behind #if) holds on `abi`; `arch` is the directory below arch/ that the code belongs to.
-    None where word size does not decide it or the text is not understood."""
+    """Whether `condition` (the text behind #if) holds on `abi`; `arch` is the directory below arch/ that the
+    code belongs to. None where word size does not decide it or the text is not understood.
+    """
     try:
         tree = parse_expression(_with_defined_calls(tokenise(condition)), lambda name: False)
     except NotAnExpressionError:

@@ -30,8 +30,9 @@ class Intrinsic(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordSizeWords:
-    """Macro names that are defined exactly where pointers have 64 bits (`wide`), or only where they have 32 (`narrow`); in the
-    words of one architecture both are exact."""
+    """Macro names that are defined exactly where pointers have 64 bits (`wide`), or only where they have 32
+    (`narrow`); in the words of one architecture both are exact.
+    """
 
     wide: frozenset[str]
     narrow: frozenset[str]
@@ -39,10 +40,11 @@ class WordSizeWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TypeTable:
-    """`fixed_width` maps a type name to its spelling in C. `packed` and `aligned` are attribute macros that decide about
-    layout, `words` has those that do not. `arch_word_size` is by
-    directory below arch/; `wide_only` names may be defined only with 64 bits, `always` and `never` are settled. Compared by
-    identity, so that it can be part of a cache key."""
+    """`fixed_width` maps a type name to its spelling in C. `packed` and `aligned` are attribute macros that
+    decide about layout, `words` has those that do not. `arch_word_size` is by directory below arch/;
+    `wide_only` names may be defined only with 64 bits, `always` and `never` are settled. Compared by identity,
+    so that it can be part of a cache key.
+    """
 
     fixed_width: dict[str, str]
     packed: frozenset[str]
