@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from reviewbot.csyntax.abi import AGGREGATES, BASIC_KEYWORDS, QUALIFIERS, STORAGE, TYPEOF, basic_type
+from reviewbot.csyntax.annotations import ATTRIBUTES, AnnotationReader, NotADeclarationError
 from reviewbot.csyntax.c_tokens import Tokens, is_identifier, matching, split_at, tokenise
 from reviewbot.csyntax.c_types import (
     NATURAL,
@@ -29,16 +30,13 @@ from reviewbot.csyntax.c_types import (
 from reviewbot.csyntax.literals import string_bytes
 from reviewbot.rulebook.types import TypeTable
 
+__all__ = ["NotADeclarationError", "parse_declaration", "parse_text", "parse_type"]
+
 MAX_NESTING = 60
 """Declarators deeper than this are refused; the deepest in the kernel has four levels."""
 
-_ATTRIBUTES = frozenset({"__attribute__", "__attribute", "_Alignas", "__declspec"})
 _CONST = frozenset({"const", "__const", "__const__"})
 _Wrap = Callable[[CType], CType]
-
-
-class NotADeclarationError(ValueError):
-    """The tokens are no declaration, or one that this reader does not understand."""
 
 
 @lru_cache(maxsize=8192)
@@ -66,17 +64,7 @@ def parse_text(text: bytes, table: TypeTable) -> tuple[Declared, ...]:
     return parse_declaration(tokens[:end], table)
 
 
-class _Reader:
-    def __init__(self, tokens: Tokens, table: TypeTable) -> None:
-        self._tokens = tokens
-        self._at = 0
-        self._table = table
-        self._alignment = NATURAL
-        self._odd = ""
-        self._depth = 0
-        self._is_const = False
-        self._is_typedef = False
-
+class _Reader(AnnotationReader):
     def declaration(self) -> tuple[Declared, ...]:
         base = self._specifiers()
         shared, self._alignment = self._alignment, NATURAL
@@ -264,7 +252,7 @@ class _Reader:
         following = self._peek(1)
         return following is not None and (
             following == "*"
-            or (is_identifier(following) and following not in _ATTRIBUTES and not self._table.is_annotation(following))
+            or (is_identifier(following) and following not in ATTRIBUTES and not self._table.is_annotation(following))
         )
 
     def _is_annotation_before_type(self, word: str) -> bool:
@@ -275,89 +263,6 @@ class _Reader:
         if following is None or word in self._table.fixed_width:
             return False
         return following in BASIC_KEYWORDS or following in AGGREGATES or following in self._table.fixed_width
-
-    def _skip_annotations(self) -> None:
-        while self._skip_annotation() or self._skip_unknown_word():
-            pass
-
-    def _skip_unknown_word(self) -> bool:
-        """Behind a declarator any other word is an annotation, with its arguments if it has some
-        (`__counted_by(n)`).
-        """
-        token = self._peek()
-        if token is None or not is_identifier(token) or self._at == 0 or self._tokens[self._at - 1] in AGGREGATES:
-            return False
-        if self._peek(1) == "{" or self._tokens[self._at - 1] == ":":
-            return False
-        self._at += 1
-        if self._peek() == "(":
-            self._parenthesised()
-        return True
-
-    def _skip_annotation(self) -> bool:
-        """Steps over one annotation and keeps what it says about layout."""
-        token = self._peek()
-        if token is None:
-            return False
-        table = self._table
-        if token in _ATTRIBUTES:
-            self._at += 1
-            self._attribute(self._parenthesised())
-        elif token in table.packed:
-            self._at += 1
-            self._align(packed=True)
-        elif token in table.aligned:
-            self._at += 1
-            self._align(aligned=self._parenthesised() if self._peek() == "(" else ())
-        elif token in table.words.annotations:
-            self._at += 1
-        elif token in table.words.attributes_with_arguments and self._peek(1) == "(":
-            self._at += 1
-            self._parenthesised()
-        else:
-            return False
-        return True
-
-    def _attribute(self, tokens: Tokens) -> None:
-        if len(tokens) > 1 and tokens[0] == "(" and tokens[-1] == ")":
-            tokens = tokens[1:-1]
-        for piece in split_at(tokens, ","):
-            word = piece[0].strip("_") if piece else ""
-            if word == "packed":
-                self._align(packed=True)
-            elif word == "aligned":
-                self._align(aligned=piece[2:-1])
-            elif word in ("mode", "vector_size", "scalar_storage_order"):
-                self._odd = f"attribute {word}"
-
-    def _align(self, *, packed: bool = False, aligned: Tokens | None = None) -> None:
-        more = () if aligned is None else (aligned,)
-        self._alignment = Alignment(packed=self._alignment.packed or packed, aligned=self._alignment.aligned + more)
-
-    def _peek(self, ahead: int = 0) -> str | None:
-        index = self._at + ahead
-        return self._tokens[index] if index < len(self._tokens) else None
-
-    def _accept(self, token: str) -> bool:
-        if self._peek() != token:
-            return False
-        self._at += 1
-        return True
-
-    def _parenthesised(self) -> Tokens:
-        end = matching(self._tokens, self._at) if self._peek() == "(" else None
-        if end is None:
-            raise NotADeclarationError("a parenthesis is missing")
-        inside = self._tokens[self._at + 1 : end]
-        self._at = end + 1
-        return inside
-
-    def _take_until(self, stops: tuple[str, ...]) -> Tokens:
-        start, depth = self._at, 0
-        while (token := self._peek()) is not None and (depth or token not in stops):
-            depth += (token in "([{") - (token in ")]}")
-            self._at += 1
-        return self._tokens[start : self._at]
 
 
 _CALL: Tokens = ("()",)
