@@ -21,7 +21,7 @@ from test_ledger import Clock
 from reviewbot.delivery.clock import StopAsked
 from reviewbot.delivery.hygiene import identity_of, why_not_answer
 from reviewbot.delivery.outbox import Item, State
-from reviewbot.delivery.reply import Reply, to_reply
+from reviewbot.delivery.reply import Reply, to_reply, to_seven_bit
 from reviewbot.delivery.settings import BotSection, ListSettings, Mails, Recipients, Security
 from reviewbot.delivery.smtp import MailSender
 from reviewbot.errors import ConfigError, UsageError
@@ -300,10 +300,16 @@ def test_row_body_is_one_plain_part_in_utf8_and_78_columns(tmp_path: Path) -> No
     deliver_and_poll(bot)
     (sent,) = bot.sent
     assert sent.get_content_type() == "text/plain" and not sent.is_multipart()
-    assert sent.get_content_charset() == "utf-8" and sent["Content-Transfer-Encoding"] in ("7bit", "quoted-printable")
+    assert sent.get_content_charset() == "utf-8" and sent["Content-Transfer-Encoding"] in ("7bit", "8bit")
     text = sent.get_content()
     assert all(len(line) <= 78 for line in text.splitlines() if not line.startswith("> "))
     assert "> +\tflush_it(current);" in text and "naïve" in text and "stop@example.net" in text
+
+
+def test_a_server_without_8bit_gets_the_same_words_in_ascii() -> None:
+    raw = reply_to(mail("[PATCH] x", "p@example.org"), "naïve = 1\n\n-- \nreviewbot\n").raw
+    assert to_seven_bit(raw).isascii()
+    assert parse(to_seven_bit(raw)).get_content() == parse(raw).get_content() == "naïve = 1\n\n-- \nreviewbot\n"
 
 
 def test_text_from_a_mail_cannot_break_a_header() -> None:

@@ -134,15 +134,30 @@ def _subject(parent: Message) -> str:
 
 def _safe_body(body: str) -> str:
     """The body with every line that could pass for an unquoted diff moved in by a blank."""
-    lines = [f" {line}" if _DIFF_LINE.match(line) else line.rstrip() for line in body.replace("\r", "").split("\n")]
+    lines = [f" {line}" if _DIFF_LINE.match(line) else _trimmed(line) for line in body.replace("\r", "").split("\n")]
     return "\n".join(_printable(line, keep="\t") for line in lines).strip("\n") + "\n"
+
+
+def _trimmed(line: str) -> str:
+    return line if line == "-- " else line.rstrip()  # the blank makes it the mark of a signature
+
+
+def to_seven_bit(raw: bytes) -> bytes:
+    """The same mail for a server that takes ASCII only."""
+    head, _, body = raw.partition(b"\n\n")
+    if not head.endswith(_EIGHT_BIT):
+        return raw
+    return head.removesuffix(_EIGHT_BIT) + _QUOTED + b"\n\n" + quopri.encodestring(body, quotetabs=False)
+
+
+_EIGHT_BIT, _QUOTED = b"Content-Transfer-Encoding: 8bit", b"Content-Transfer-Encoding: quoted-printable"
 
 
 def _encode(text: str) -> tuple[str, bytes]:
     raw = text.encode("utf-8", "replace")
-    if text.isascii() and max(map(len, raw.split(b"\n"))) <= _LONGEST_LINE:
-        return "7bit", raw
-    return "quoted-printable", quopri.encodestring(raw, quotetabs=False)
+    if max(map(len, raw.split(b"\n"))) > _LONGEST_LINE:
+        return "quoted-printable", quopri.encodestring(raw, quotetabs=False)
+    return ("7bit" if text.isascii() else "8bit"), raw
 
 
 def _mailbox(address: Address) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.delivery.outbox import Draft, Evidence, Item, PostponedError, RefusedError, UncertainError
-from reviewbot.delivery.reply import Reply
+from reviewbot.delivery.reply import Reply, to_seven_bit
 from reviewbot.delivery.settings import MailSection, Security
 from reviewbot.errors import ConfigError
 from reviewbot.http import Secret
@@ -22,7 +22,7 @@ Lookup = Callable[[str], bool | None]
 
 def mail_draft(reply: Reply, *, place: str, series: str, slot: str) -> Draft:
     """A mail as a draft. `slot` is the Message-ID it answers, or 'series'; a slot is filled once and for all."""
-    payload = {"message_id": reply.message_id, "recipients": list(reply.recipients), "raw": reply.raw.decode("ascii")}
+    payload = {"message_id": reply.message_id, "recipients": list(reply.recipients), "raw": reply.raw.decode("utf-8")}
     return Draft(
         channel=CHANNEL,
         place=place,
@@ -82,12 +82,14 @@ class MailSender:
     def send(self, item: Item, begin: Callable[[], None]) -> str:
         """Sends the mail; its Message-ID. Only while the text itself is under way can the outcome be unclear."""
         value = item.draft.payload
-        raw = value["raw"].encode("ascii").replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        raw = value["raw"].encode("utf-8")
         with self._connection() as server:
-            self._address(server, value["recipients"])
+            takes_8bit = server.has_extn("8bitmime")
+            lines = (raw if takes_8bit else to_seven_bit(raw)).replace(b"\n", b"\r\n")
+            self._address(server, value["recipients"], ("BODY=8BITMIME",) if takes_8bit else ())
             begin()
             try:
-                code, _ = server.data(raw)
+                code, _ = server.data(lines)
             except smtplib.SMTPDataError as error:
                 raise _refusal(error.smtp_code, "the mail") from error
             except (smtplib.SMTPException, OSError) as error:
@@ -96,9 +98,9 @@ class MailSender:
                 raise _refusal(code, "the mail")
         return str(value["message_id"])
 
-    def _address(self, server: smtplib.SMTP, recipients: list[str]) -> None:
+    def _address(self, server: smtplib.SMTP, recipients: list[str], options: tuple[str, ...]) -> None:
         try:
-            code, _ = server.mail(self._mail.envelope_from or self._mail.address)
+            code, _ = server.mail(self._mail.envelope_from or self._mail.address, options)
             if code != 250:
                 raise _refusal(code, "the sender's address")
             codes = [server.rcpt(recipient)[0] for recipient in recipients]
