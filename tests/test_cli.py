@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -138,6 +139,18 @@ def test_config_names_the_origin_of_every_value(run, tmp_path) -> None:  # type:
     assert rows["review.fail_on"] == f"note  ({file})"
     assert rows["review.cpu"] == "power9  (git config)"
     assert rows["review.tree"] == "(unset)  (default)"
+
+
+def test_the_example_settings_are_accepted_with_and_without_the_hashes(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    text = run("config", "--example").out
+    head, waivers, rest = text.partition("# [[waivers]]")
+    filled = re.sub(r'^# (\w+ = (?!""))', r"\1", head.replace("# [bot.", "[bot."), flags=re.MULTILINE)
+    path = tmp_path / "example.toml"
+    for content, has_values in ((text, False), (filled + waivers + rest, True)):
+        path.write_text(content)
+        done = run("config", "--config", str(path))
+        assert (done.code, done.err) == (0, "")
+        assert (str(path) in done.out) is has_values
 
 
 def test_a_file_in_a_tree_may_not_name_servers(run, tmp_path) -> None:  # type: ignore[no-untyped-def]

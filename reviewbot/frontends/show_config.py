@@ -8,14 +8,16 @@ import click
 
 from reviewbot.config import cache_dir, config_file, state_dir
 from reviewbot.frontends import settings
+from reviewbot.frontends.example_settings import example
 from reviewbot.frontends.options import config_option, directory_option
 
 
 @click.command("config")
 @config_option
 @directory_option
+@click.option("--example", "as_example", is_flag=True, help="Print a settings file with every key instead.")
 @click.argument("names", metavar="[SECTION]...", nargs=-1)
-def show_config(config: Path | None, directory: Path, names: tuple[str, ...]) -> int:
+def show_config(config: Path | None, directory: Path, as_example: bool, names: tuple[str, ...]) -> int:
     """Print the settings in force, and where each value comes from. Secrets are not shown.
 
     \b
@@ -23,6 +25,9 @@ def show_config(config: Path | None, directory: Path, names: tuple[str, ...]) ->
       the user's own file (or $REVIEWBOT_CONFIG), .reviewbot.toml in the tree, --config FILE,
       git config reviewbot.tree and reviewbot.cpu, the command line
     """
+    if as_example:
+        click.echo(example(), nl=False)
+        return 0
     unknown = [name for name in names if name not in settings.SECTIONS]
     if unknown:
         raise click.UsageError(f"There is no section {unknown[0]!r}; there are {', '.join(settings.SECTIONS)}.")
