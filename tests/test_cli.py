@@ -144,7 +144,8 @@ def test_config_names_the_origin_of_every_value(run, tmp_path) -> None:  # type:
 def test_the_example_settings_are_accepted_with_and_without_the_hashes(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
     text = run("config", "--example").out
     head, waivers, rest = text.partition("# [[waivers]]")
-    filled = re.sub(r'^# (\w+ = (?!""))', r"\1", head.replace("# [bot.", "[bot."), flags=re.MULTILINE)
+    filled = re.sub(r'^# (\w+ = (?!""))', r"\1", head, flags=re.MULTILINE)
+    filled = re.sub(r"^# (\[[\w.]+\])$", r"\1", filled, flags=re.MULTILINE)
     path = tmp_path / "example.toml"
     for content, has_values in ((text, False), (filled + waivers + rest, True)):
         path.write_text(content)
