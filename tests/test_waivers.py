@@ -90,7 +90,7 @@ def test_a_baseline_is_json_with_one_line_each(count: int) -> None:
 def test_a_broken_baseline_is_refused_by_name(tmp_path: Path, content: str) -> None:
     path = tmp_path / "base.json"
     path.write_text(content)
-    with pytest.raises(ConfigError, match="base.json: "):
+    with pytest.raises(ConfigError, match=r"base\.json: "):
         read_baseline(path)
 
 
