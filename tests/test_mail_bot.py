@@ -384,6 +384,16 @@ def test_an_unthreaded_series_is_one_series(tmp_path: Path) -> None:
     assert [len(series.patches) for series in bot.reviewer.seen] == [2]
 
 
+def test_a_series_with_patches_of_several_authors_is_one_series(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path)
+    mails = raws(series_mails(3))
+    mails[2] = mails[2].replace(b"\n\n", b"\n\nFrom: Paul Poe <paul@example.org>\n\n", 1)
+    bot.box.deliver(*mails)
+    bot.poll()
+    assert [len(series.patches) for series in bot.reviewer.seen] == [3]
+    assert [each.addr_spec for each in bot.sent[0]["To"].addresses] == ["paul@example.org", "jane@example.org"]
+
+
 def test_parts_that_come_late_and_in_any_order(tmp_path: Path) -> None:
     bot = make_bot(tmp_path)
     mails = raws(series_mails(3))

@@ -211,6 +211,17 @@ def test_a_broken_review_is_tried_again_then_told_without_its_insides(server: Fa
     assert state == "warning" and words.startswith("could not be reviewed") and "/secret" not in words
 
 
+def test_a_series_that_ends_the_process_each_time_is_given_up(server: FakePatchwork, tmp_path: Path) -> None:
+    number = add(server)
+    bot = make_bot(server, tmp_path, FakeReviewer(trouble=[StopAsked()]))
+    with pytest.raises(StopAsked):
+        bot.poll()
+    bot.desk.ledger.change("UPDATE job SET attempts = 6, due_at = 0")  # as six killed lives would leave it
+    bot.poll()
+    assert len(bot.reviewer.seen) == 1
+    assert server.shown(server.patch_ids(number)[0])[-1][1].startswith("could not be reviewed")
+
+
 def test_an_input_error_is_worded_for_the_author(server: FakePatchwork, tmp_path: Path) -> None:
     number = add(server)
     bot = make_bot(server, tmp_path, FakeReviewer(trouble=[InputError("patch 2 is cut off")] * 3))

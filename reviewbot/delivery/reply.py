@@ -97,7 +97,7 @@ def _recipients(
     quiet = {plain(each) for each in where.quiet_for}
     if plain(parent.author.email) in quiet:
         return (), ()
-    author = () if where.recipients is Recipients.ONLY_CC else (parent.author,)
+    author = () if where.recipients is Recipients.ONLY_CC else (parent.author, *_who_sent(parent, where))
     others: list[Address] = []
     if where.recipients in (Recipients.AUTHOR_AND_LIST, Recipients.EVERYONE) and where.address:
         others.append(Address(name="", email=where.address.lower()))
@@ -118,6 +118,13 @@ def _recipients(
         return tuple(kept)
 
     return fresh(author), fresh(others)
+
+
+def _who_sent(parent: Message, where: ListSettings) -> tuple[Address, ...]:
+    """Who sent another's patch; nobody where From is the list's or a relay's address."""
+    sender = parent.sender
+    is_relay = sender.email.startswith("devnull+") or sender.email == where.address.lower() or " via " in sender.name
+    return () if is_relay or sender.email == parent.author.email else (sender,)
 
 
 def _chain(parent: Message) -> tuple[str, ...]:

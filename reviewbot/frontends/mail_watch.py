@@ -15,6 +15,7 @@ from reviewbot.delivery.settings import ListSettings
 from reviewbot.delivery.verdicts import Voice, put_remarks, remarks
 from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Review
+from reviewbot.frontends.isolation import ReviewFailedError
 from reviewbot.frontends.mail_sources import NewMail, Source
 from reviewbot.frontends.patchwork_watch import Finder, Reviewer
 from reviewbot.frontends.watching import Desk, deliver
@@ -126,7 +127,7 @@ class MailWatcher:
         parts[str(subject.index)] = message.message_id
         payload = {
             "list": arrival.place,
-            "author": message.author.email,
+            "sender": message.sender.email,
             "version": subject.version,
             "total": subject.total,
             "thread": group.payload["thread"] if group else thread_of(message),
@@ -141,16 +142,16 @@ class MailWatcher:
             self._jobs.add(message.message_id, payload, now=now, due_at=due_at)
 
     def _waiting_group(self, arrival: Arrival, subject: Subject) -> Job | None:
-        """The waiting job of the series that this mail is a part of: same author, version and total, no such number yet, and
-        the same thread or nearly the same time."""
-        author, thread = arrival.message.author.email, thread_of(arrival.message)
-        for job in self._jobs.waiting():
+        """The waiting job of the series that this mail is a part of: same sender (patches may have other authors), version
+        and total, no such number yet, and the same thread or nearly the same time."""
+        sender, thread = arrival.message.sender.email, thread_of(arrival.message)
+        for job in self._jobs.waiting() if subject.total > 1 else ():
             value = job.payload
-            same = (value["list"], value["author"], value["version"], value["total"]) == (
-                arrival.place, author, subject.version, subject.total,
+            same = (value["list"], value["sender"], value["version"], value["total"]) == (
+                arrival.place, sender, subject.version, subject.total,
             )  # fmt: skip
             near = value["thread"] == thread or arrival.at - job.created_at < _SIBLING_S
-            if same and near and str(subject.index) not in value["parts"] and subject.total > 1:
+            if same and near and str(subject.index) not in value["parts"]:
                 return job
         return None
 
@@ -167,6 +168,8 @@ class MailWatcher:
             self._jobs.finish(job, "dropped", "the list is muted or no longer in the settings")
             return
         try:
+            if job.attempts > 2 * self._desk.bot.attempts:
+                raise ReviewFailedError(f"the process ended {job.attempts - 1} times while it worked on this series")
             self._handle(job, where)
         except StopAsked:
             self._jobs.give_back(job, due_at=self._desk.clock.now(), counts=False)

@@ -17,6 +17,7 @@ from reviewbot.delivery.settings import ListSettings, PatchworkSection
 from reviewbot.delivery.verdicts import Voice, check_drafts, draft_for, put_remarks, remarks
 from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Outcome, Review
+from reviewbot.frontends.isolation import ReviewFailedError
 from reviewbot.frontends.watching import Desk, deliver
 from reviewbot.http import StatusError
 from reviewbot.mail.message import Message
@@ -176,6 +177,8 @@ class PatchworkWatcher:
             return
         now = self._desk.clock.now
         try:
+            if job.attempts > 2 * self._desk.bot.attempts:
+                raise ReviewFailedError(f"the process ended {job.attempts - 1} times while it worked on this series")
             self._handle(job, where)
         except StopAsked:
             self._jobs.give_back(job, due_at=now(), counts=False)
