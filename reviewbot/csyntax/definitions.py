@@ -22,8 +22,10 @@ _POINTER_AFTER = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
 _ENUMERATOR_AFTER = re.compile(_ATTRIBUTE + rb"\s*[=,}]")
 _ENUM_HEAD = re.compile(rb"\benum" + _ATTRIBUTE + rb"\s*\w*" + _ATTRIBUTE + rb"\s*$")
 _DEFINE_BEFORE = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)*")
-_TYPE_WORDS = re.compile(rb"[\w \t*]+")
-_AFTER_NAME = frozenset((b",", b"=", b"}", b"/", b"(", b"[", b";", b"\n", b"\r", b""))
+_NESTED_TAG = re.compile(rb"(?:\w+\s+)*(?:struct|union|enum)(?:\s+__\w+(?:\(.*\))?)*")
+_INDENTED = (b"extern", b"static", b"typedef", b"}")
+_AFTER_ENUMERATOR = frozenset((b",", b"=", b"}", b"/", b"\n", b"\r", b""))
+_AFTER_DECLARATOR = frozenset((b"(", b"[", b";"))
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"typedef", b"const", b"volatile", b"register", b"inline"))
 _TAGS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
@@ -48,21 +50,31 @@ def may_define(data: bytes, name: str) -> bool:
 
 
 def _may_define_at(data: bytes, start: int, end: int) -> bool:
-    """Judged by the line alone: column 0, a #define, an enumerator, a continued head, a declaration below an #if."""
-    before = data[data.rfind(b"\n", 0, start) + 1 : start]
+    """Judged by the line and the one before it: most uses of a common name are ruled out without an outline."""
+    line = data.rfind(b"\n", 0, start) + 1
+    before = data[line:start]
     stripped = before.strip()
     if stripped.startswith(b"#"):
         return _DEFINE_BEFORE.fullmatch(stripped) is not None
-    if before[:1] not in (b" ", b"\t"):
-        return True
+    if before[:1] not in (b" ", b"\t"):  # in parentheses only behind a `*`: `int (*name)(void)`
+        return before.count(b"(") <= before.count(b")") or stripped.endswith(b"*")
     after = data[end : end + 80].lstrip(b" \t")[:1]
-    if not stripped:
-        return after in _AFTER_NAME
-    return (
-        stripped.startswith((b"struct", b"union", b"enum", b"extern", b"static", b"typedef", b"}"))
-        or stripped.endswith((b"*", b"{", b","))
-        or (after in (b"(", b";", b"[", b"=") and _TYPE_WORDS.fullmatch(stripped) is not None)
-    )
+    if stripped in (b"", b"*", b"**"):
+        return after in _AFTER_ENUMERATOR or (after in _AFTER_DECLARATOR and _is_type_line(data, line))
+    if stripped.endswith((b"{", b",")):
+        return after in _AFTER_ENUMERATOR and b"(" not in stripped
+    return stripped.startswith(_INDENTED) or _is_hardly_indented(before) or _NESTED_TAG.fullmatch(stripped) is not None
+
+
+def _is_type_line(data: bytes, line: int) -> bool:
+    """Whether the line before is the beginning of a declaration that goes on: a type in column 0."""
+    previous = data[data.rfind(b"\n", 0, max(0, line - 1)) + 1 : line].rstrip()
+    return (previous[:1].isalpha() and previous[-1:] not in (b";", b"{", b"}", b":", b"\\")) or previous[:1] == b"_"
+
+
+def _is_hardly_indented(before: bytes) -> bool:
+    """Some files indent what stands below an #if by a blank or two."""
+    return before[:1] == b" " and before[:3] != b"   " and b"\t" not in before[:3] and b"(" not in before
 
 
 class _Finder:

@@ -203,16 +203,19 @@ class ExpressionReader:
         return Value(key=name)
 
     def _chosen(self, node: Syntax, fragment: Fragment) -> Value:
+        """`c ? a : b` gets a name of its own, which keeps what is known of a and b on their ways."""
         true, false = self.condition(_field(node, "condition"), fragment)
-        self.graph.ends = true
-        consequence = node.child_by_field_name("consequence")
-        if consequence is not None:
-            self.value(consequence, fragment)
-        true = self.graph.ends
-        self.graph.ends = false
-        self.value(_field(node, "alternative"), fragment)
-        self.graph.ends = true + self.graph.ends
-        return Value(key=fragment.key(*_span(node)))
+        self._truths += 1
+        name = f"@{self._truths}"
+        offset = fragment.place(_span(node)[0])[0]
+        kept: list[End] = []
+        for ends, branch in ((true, node.child_by_field_name("consequence")), (false, _field(node, "alternative"))):
+            self.graph.ends = ends
+            value = self.value(branch, fragment) if branch is not None else _UNKNOWN
+            self.assign_name(name, offset, value)
+            kept.extend(self.graph.ends)
+        self.graph.ends = kept
+        return Value(key=name)
 
     def _statement_expression(self, node: Syntax, fragment: Fragment) -> Value:
         result = _UNKNOWN

@@ -139,10 +139,25 @@ def _closers(code: FunctionCode, name: str) -> tuple[str, ...]:
 
 
 def _closing(code: FunctionCode, definition: Definition) -> Primitive | None:
-    """The function, entered with access open, leaves it closed on every path."""
+    """The function, entered with access open, leaves it closed on every path; `closed_by` are the ends that it uses."""
     exits = [state for variant in code.variants for _, state in variant.paths.exits]
     if not exits or any(state.open is not None for state in exits):
         return None
     return Primitive(
-        name=definition.name, arch=code.arch or "", effect=Effect.CLOSE, direction=Direction.READ_WRITE, closed_by=()
+        name=definition.name,
+        arch=code.arch or "",
+        effect=Effect.CLOSE,
+        direction=Direction.READ_WRITE,
+        closed_by=tuple(sorted(_ends(code))),
     )
+
+
+def _ends(code: FunctionCode) -> set[str]:
+    return {
+        node.action.name
+        for variant in code.variants
+        for node in variant.flow.nodes
+        if isinstance(node.action, Call)
+        and (primitive := code.reader.book.primitive(node.action.name, code.arch)) is not None
+        and primitive.effect is Effect.CLOSE
+    }

@@ -98,11 +98,13 @@ class Reach:
 
     def may_run_in_block(self, call: Call, code: FunctionCode) -> bool:
         """Whether the policies of the function's place let the call, and all that it runs, stand in a block."""
+        if call.name in self._reader.book.words.sleeping:
+            return False
+        if not self._reader.symbols.declared(call.name, code.path, code.arch).definitions:
+            return False  # it lives in another object, where nothing is inline
         opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
         callees = self._resolver.resolve(call, code.path, code.arch, code.item.text)
-        return call.name not in self._reader.book.words.sleeping and all(
-            callee.is_body_run and self._is_quiet(callee, opened) for callee in callees
-        )
+        return all(callee.is_body_run and self._is_quiet(callee, opened) for callee in callees)
 
     def _is_quiet(self, callee: Callee, opened: Open) -> bool:
         return all(

@@ -109,7 +109,7 @@ class Symbols:
         )
 
     def macros(self, name: str, from_path: str, arch: str | None) -> tuple[Definition, ...]:
-        """The #defines of `name` that the file sees, its own or else those of its headers; cheap where there are none."""
+        """The #defines of `name` that the file sees: its own, else those of its headers; cheap if there are none."""
         closure = self._includes.closure(from_path, arch)
         own = self._header_words.defining(name, closure[:1])
         return tuple(
@@ -122,8 +122,8 @@ class Symbols:
     def lookup(
         self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
     ) -> tuple[Definition, ...]:
-        """The definitions of these kinds: those of the file itself, else of its headers, else of any header of the
-        tree.
+        """The definitions of these kinds that the file sees: its own, else those of its headers. No search of the tree: what
+        no #include leads to, the compiler does not see either.
         """
         own = tuple(found for found in self._find(name, from_path) if found.kind in kinds)
         if own:
@@ -134,12 +134,7 @@ class Symbols:
             for found in self._find(name, path)
             if found.kind in kinds
         ]
-        if included:
-            return _without_fallbacks(name, included)
-        headers = [path for path in self._candidates(name, arch) if path.endswith(".h")][:_FILES_LIMIT]
-        return _without_fallbacks(
-            name, [found for path in headers for found in self._find(name, path) if found.kind in kinds]
-        )
+        return _without_fallbacks(name, included)
 
     def _resolve(self, name: str, from_path: str, arch: str | None) -> Resolution:
         near = self.declared(name, from_path, arch)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from reviewbot.findings.finding import Observation
 from reviewbot.graph.paths import BY_CALLER
 from reviewbot.rulebook.primitives import Effect
-from reviewbot.rules.context import Context
+from reviewbot.rules.context import Context, PrimitiveUse
 
 SLUG = "mismatched_end"
 
@@ -25,7 +25,7 @@ def find(context: Context) -> Iterator[Observation]:
             if opened.node == BY_CALLER or link is None:
                 continue
             opener = context.code.primitive(context.variant.flow.nodes[opened.node].action)  # type: ignore[arg-type]
-            if opener is None or not opener.closed_by or use.call.name in opener.closed_by:
+            if opener is None or not opener.closed_by or _ends(use) & set(opener.closed_by):
                 continue
             yield Observation(
                 rule=SLUG,
@@ -44,3 +44,8 @@ def find(context: Context) -> Iterator[Observation]:
                 key=(SLUG, context.code.path, context.code.name, opened.name, use.call.name),
                 suspect_lines=((link.place.path, link.place.line),),
             )
+
+
+def _ends(use: PrimitiveUse) -> set[str]:
+    """The end itself, or for a helper that closes the ends that it uses."""
+    return {use.call.name, *use.primitive.closed_by}

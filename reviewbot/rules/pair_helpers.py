@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from reviewbot.csyntax.base_objects import base_object
-from reviewbot.csyntax.definition import DefinitionKind
+from reviewbot.csyntax.base_objects import base_object, source_of
+from reviewbot.csyntax.c_expressions import Expression
+from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.flow import Call
+from reviewbot.csyntax.function_scope import scope_of
 from reviewbot.csyntax.items import function_at
+from reviewbot.csyntax.macros import Argument
+from reviewbot.csyntax.sizes import ObjectKind, kernel_object
 from reviewbot.graph.code import FunctionCode
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.context import Context
@@ -24,6 +29,20 @@ class HelperPairs:
     argument: int
     direction: str
     count: int
+
+
+def base_of(code: FunctionCode, pointer: Argument) -> str:
+    """The object that a user pointer points into; an array member belongs to its structure, where its type is known."""
+    scope = scope_of(code.item.text)
+    at = pointer.offset - code.item.start
+
+    def lookup(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
+        return code.reader.symbols.lookup(kinds, name, code.path, code.arch)
+
+    def is_array(expression: Expression) -> bool:
+        return kernel_object(source_of(expression).encode(), at, scope, lookup).kind is ObjectKind.ARRAY
+
+    return base_object(pointer.text, is_array)
 
 
 def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
@@ -66,7 +85,7 @@ def _summary(code: FunctionCode, parameters: tuple[str, ...]) -> HelperPairs | N
         index = primitive.pointer_arg
         if index is None or index >= len(node.action.arguments) or primitive.direction is Direction.READ_WRITE:
             return None
-        found.add((base_object(node.action.arguments[index].text), primitive.direction.value))
+        found.add((base_of(code, node.action.arguments[index]), primitive.direction.value))
         count += 1
     if len(found) != 1:
         return None

@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
-from reviewbot.rules.pair_helpers import HelperPairs, pairs_of_helper
+from reviewbot.rules.pair_helpers import HelperPairs, base_of, pairs_of_helper
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
 WORTH_RESOLVING = 3
@@ -74,7 +73,7 @@ def _pairs(context: Context) -> Iterator[Pair]:
         if primitive is None:
             helped = pairs_of_helper(context, call)
             if helped is not None:
-                yield _from_helper(index, call, helped)
+                yield _from_helper(index, call, helped, base_of(context.code, call.arguments[helped.argument]))
             continue
         if primitive.effect is Effect.ACCESS and primitive.switches > 0:
             ends: tuple[int, ...] = (index,)
@@ -87,7 +86,7 @@ def _pairs(context: Context) -> Iterator[Pair]:
             yield Pair(
                 node=index,
                 call=call,
-                base=base_object(pointer.text),
+                base=base_of(context.code, pointer),
                 direction=primitive.direction.value,
                 ends=ends,
                 is_block=primitive.effect is not Effect.ACCESS,
@@ -95,8 +94,7 @@ def _pairs(context: Context) -> Iterator[Pair]:
             )
 
 
-def _from_helper(index: int, call: Call, helped: HelperPairs) -> Pair:
-    base = base_object(call.arguments[helped.argument].text)
+def _from_helper(index: int, call: Call, helped: HelperPairs, base: str) -> Pair:
     return Pair(
         node=index,
         call=call,
