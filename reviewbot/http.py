@@ -1,4 +1,5 @@
-"""HTTP with manners: who we are is said, everything is bounded, and no secret leaves for another host or enters a message."""
+"""HTTP with manners: who we are is said, everything is bounded, and no secret leaves for another host or enters a
+message."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class BlockedError(FetchError):
-    """The server keeps robots out (403 with a web page, or a web page where data was due). Never the same as 'no data'."""
+    """The server keeps robots out (403 with a web page, or a web page where data was due). Never the same as 'no
+    data'."""
 
 
 class StatusError(FetchError):
@@ -66,7 +68,8 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """What one request may cost. A Retry-After longer than `longest_wait_s` ends the request instead of being waited for."""
+    """What one request may cost. A Retry-After longer than `longest_wait_s` ends the request instead of being waited
+    for."""
 
     connect_timeout_s: float = 10.0
     read_timeout_s: float = 30.0
@@ -129,7 +132,8 @@ class Client:
         return f"reviewbot/{self.version} (+{contact})" if contact else f"reviewbot/{self.version}"
 
     def get(self, url: str, *, accept: str = "*/*") -> Reply:
-        """The answer to GET, retried while that makes sense. Raises BlockedError, StatusError, UnreachableError or FetchError."""
+        """The answer to GET, retried while that makes sense. Raises BlockedError, StatusError, UnreachableError or
+        FetchError."""
         return self._retry(url, lambda: self._follow(url, accept))
 
     def get_data(self, url: str) -> Reply:
@@ -159,12 +163,6 @@ class Client:
             raise StatusError(f"{_shown(url)} redirects a write; check the server's address", reply.status)
         self._check(reply)
         return reply
-
-    def close(self) -> None:
-        """Closes the connections."""
-        if self._session is not None:
-            self._session.close()
-            self._session = None
 
     def _retry(self, url: str, attempt: Callable[[], Reply]) -> Reply:
         waits = _waits(self.limits)
@@ -281,7 +279,8 @@ def _waits(limits: HttpLimits) -> Iterator[float]:
 
 
 def _retry_after_s(reply: Reply) -> float:
-    """What Retry-After asks for (seconds or a date), 0 where it asks for nothing that can be understood; a day at most."""
+    """What Retry-After asks for (seconds or a date), 0 where it asks for nothing that can be understood; a day at
+    most."""
     asked = reply.headers.get("retry-after", "").strip()
     try:
         wait_s = float(asked) if asked.isdigit() else parsedate_to_datetime(asked).timestamp() - time.time()

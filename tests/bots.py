@@ -16,7 +16,6 @@ from reviewbot.delivery.metrics import Pulse
 from reviewbot.delivery.outbox import Outbox, Sender
 from reviewbot.delivery.settings import BotSection, ListSettings, MailSection
 from reviewbot.delivery.verdicts import Voice
-from reviewbot.errors import ReviewbotError
 from reviewbot.findings.finding import Finding
 from reviewbot.findings.review import Base, Outcome, PatchResult, Review
 from reviewbot.frontends.watching import Desk
@@ -36,12 +35,12 @@ index 1111111..2222222 100644
 --- a/arch/powerpc/kernel/frame.c
 +++ b/arch/powerpc/kernel/frame.c
 @@ -10,2 +10,3 @@ int write_frame(struct frame __user *frame)
- 	first();
-+	flush_it(current);
- 	second();
+ {tab}first();
++{tab}flush_it(current);
+ {tab}second();
 -- 
 2.40.0
-"""
+""".replace("{tab}", "\t")
 
 
 def mail(

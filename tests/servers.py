@@ -1,4 +1,5 @@
-"""Servers on loopback for the tests: a patchwork that behaves as its API documents (faults on demand), and a real SMTP server."""
+"""Servers on loopback for the tests: a patchwork that behaves as its API documents (faults on demand), and a real
+SMTP server."""
 
 from __future__ import annotations
 
@@ -24,8 +25,10 @@ START = datetime(2026, 1, 5, 10, 0, 0)
 class Fault:
     """Something that goes wrong for the next `times` requests of `method` whose path holds `path`.
 
-    Kinds: wall (403 HTML), html (200 HTML), 429, 502, text (200, not JSON), drip (a body that never ends), reset (connection
-    closed without an answer), reset_after (the same, but the request was carried out), 200_after (carried out, odd answer),
+    Kinds: wall (403 HTML), html (200 HTML), 429, 502, text (200, not JSON), drip (a body that never ends), reset
+    (connection
+    closed without an answer), reset_after (the same, but the request was carried out), 200_after (carried out, odd
+    answer),
     elsewhere (redirect to another host), endless (a list whose next page always exists).
     """
 
@@ -38,7 +41,8 @@ class Fault:
 
 @dataclass
 class FakePatchwork:
-    """The data of one server. `add_series` fills it; `checks` is what was posted; `requests` is (method, path, headers)."""
+    """The data of one server. `add_series` fills it; `checks` is what was posted; `requests` is (method, path,
+    headers)."""
 
     versions: tuple[str, ...] = ("1.3", "1.2")
     projects: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -72,7 +76,8 @@ class FakePatchwork:
         project: str = "demo",
         submitter: str = "jane@example.org",
     ) -> int:
-        """A complete series with its event; `patches` are (Message-ID, name, raw mail), `cover` is (Message-ID, raw mail)."""
+        """A complete series with its event; `patches` are (Message-ID, name, raw mail), `cover` is (Message-ID, raw
+        mail)."""
         number = 100 + len(self.series)
         self.clock += timedelta(minutes=1)
         date = self.clock.isoformat()
@@ -363,13 +368,17 @@ class MailServer:
     answer: Callable[[Post], str | None] = lambda post: None
     refuse_recipients: tuple[str, ...] = ()
 
-    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+    async def handle_RCPT(  # noqa: N802 - the name is aiosmtpd's
+        self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
+    ) -> str:
         if address in self.refuse_recipients:
             return "550 no such user"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+    async def handle_DATA(  # noqa: N802 - the name is aiosmtpd's
+        self, server: Any, session: Any, envelope: Any
+    ) -> str:
         post = Post(sender=envelope.mail_from, recipients=list(envelope.rcpt_tos), raw=envelope.content)
         said = self.answer(post)
         if said is None or said.startswith("250") or said == "drop_after":
@@ -397,3 +406,71 @@ def mail_server() -> Iterator[MailServer]:
         yield handler
     finally:
         controller.stop(no_assert=True)
+
+
+@dataclass
+class ImapServer:
+    """As much of IMAP4rev1 as a reader needs: LOGIN, EXAMINE, UID SEARCH, UID FETCH, LOGOUT; no changes."""
+
+    mails: list[bytes] = field(default_factory=list)
+    validity: int = 7
+    port: int = 0
+    commands: list[str] = field(default_factory=list)
+
+    def answer(self, line: str) -> list[bytes]:
+        """The untagged answers to a command."""
+        match line.upper().split():
+            case ["EXAMINE", *_]:
+                return [b"* %d EXISTS" % len(self.mails), b"* OK [UIDVALIDITY %d] ok" % self.validity]
+            case ["UID", "SEARCH", "UID", span]:
+                first = int(span.split(":")[0])
+                return [b"* SEARCH " + b" ".join(b"%d" % uid for uid in self._from(first))]
+            case ["UID", "SEARCH", "SINCE", _]:
+                return [b"* SEARCH " + b" ".join(b"%d" % uid for uid in range(1, len(self.mails) + 1))]
+            case ["UID", "FETCH", uid, what] if "SIZE" in what:
+                return [
+                    b"* %s FETCH (UID %s RFC822.SIZE %d)" % (uid.encode(), uid.encode(), len(self.mails[int(uid) - 1]))
+                ]
+            case ["UID", "FETCH", uid, "(BODY.PEEK[])"]:
+                raw = self.mails[int(uid) - 1]
+                return [b"* %s FETCH (UID %s BODY[] {%d}\r\n%s)" % (uid.encode(), uid.encode(), len(raw), raw)]
+        return []
+
+    def _from(self, first: int) -> list[int]:
+        """`n:*` always names the last mail too, as the standard says."""
+        last = len(self.mails)
+        return sorted({*range(first, last + 1), *([last] if last else [])})
+
+
+@contextlib.contextmanager
+def imap_server() -> Iterator[ImapServer]:
+    """An IMAP server on a free port of loopback."""
+    import socketserver
+
+    data = ImapServer()
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"* OK ready\r\n")
+            for raw in self.rfile:
+                tag, _, line = raw.decode().strip().partition(" ")
+                data.commands.append(line)
+                allowed = line.upper().startswith(
+                    ("CAPABILITY", "LOGIN", "EXAMINE", "UID SEARCH", "UID FETCH", "LOGOUT")
+                )
+                caps = [b"* CAPABILITY IMAP4rev1"] if line.upper() == "CAPABILITY" else []
+                for answer in (*caps, *data.answer(line)):
+                    self.wfile.write(answer + b"\r\n")
+                self.wfile.write(f"{tag} {'OK' if allowed else 'BAD'} done\r\n".encode())
+                if line.upper() == "LOGOUT":
+                    return
+
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    data.port = server.server_address[1]
+    threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True).start()
+    try:
+        yield data
+    finally:
+        server.shutdown()
+        server.server_close()

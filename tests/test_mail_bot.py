@@ -14,8 +14,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from bots import JANE, LIST, ROBOT, FakeReviewer, log_text, mail, make_desk, make_voice, series_mails
-from servers import MailServer, Post, mail_server
+from bots import LIST, ROBOT, FakeReviewer, log_text, mail, make_desk, make_voice, series_mails
+from servers import ImapServer, MailServer, Post, imap_server, mail_server
 from test_ledger import Clock
 
 from reviewbot.delivery.clock import StopAsked
@@ -24,14 +24,14 @@ from reviewbot.delivery.outbox import Item, State
 from reviewbot.delivery.reply import Reply, to_reply, to_seven_bit
 from reviewbot.delivery.settings import BotSection, ListSettings, Mails, Recipients, Security
 from reviewbot.delivery.smtp import MailSender
-from reviewbot.errors import ConfigError, UsageError
+from reviewbot.errors import ConfigError, FetchError, UsageError
 from reviewbot.findings.finding import Severity
 from reviewbot.frontends.isolation import ReviewFailedError
-from reviewbot.frontends.mail_sources import Maildir
+from reviewbot.frontends.mail_sources import ImapFolder, Maildir
 from reviewbot.frontends.mail_watch import MailWatcher
 from reviewbot.frontends.watching import Desk
+from reviewbot.http import Secret
 from reviewbot.mail.decode import decode_message
-from reviewbot.mail.message import Message
 from reviewbot.series.from_mail import find_series
 
 LOUD = ListSettings(mute=False, dry_run=False, mail=True, address=LIST, recipients=Recipients.EVERYONE)
@@ -71,7 +71,7 @@ class Bot:
         self.watcher.poll()
 
 
-class Post_:
+class Remembering:
     """A sender that only remembers."""
 
     settle_s = 60.0
@@ -106,7 +106,7 @@ def make_bot(directory: Path, reviewer: FakeReviewer | None = None, box: Box | N
         newer = overtaken_by(desk.ledger, item.draft.series, item.draft.place)
         return f"version {newer.version} is out" if newer else None
 
-    desk.outbox._senders["mail"] = Post_(sent, why_not)  # type: ignore[assignment]
+    desk.outbox._senders["mail"] = Remembering(sent, why_not)  # type: ignore[assignment]
     box = box or Box(directory / "box")
     reviewer = reviewer or FakeReviewer(guilty={2: ("f1",)})
     watcher = MailWatcher(desk, Maildir(box.path), {"demo": where}, make_voice(), find=find_series, review=reviewer)
@@ -207,9 +207,9 @@ AUTOMATIC = {
     "tip-bot": automatic(Robot_ID="<tip-bot2@linutronix.example>"),
     "patchwork hint": automatic(X_Patchwork_Hint="ignore"),
     "own address": mail("[PATCH] x", "p@example.org", author=f"Somebody <{ROBOT}>"),
-    "own address in another case and with a tag": mail("[PATCH] x", "p@example.org", author="x <Robot+tag@Example.NET>"),
-    "own message-id in references": mail("[PATCH] x", "p@example.org", answers="root@x.org", references="<root@x.org> <abc@reviewbot.example.net>"),
-    "own message-id in in-reply-to": mail("[PATCH] x", "p@example.org", answers="abc@reviewbot.example.net", references="<q@x.org>"),
+    "own address in another case and with a tag": mail("[PATCH] x", "p@example.org", author="x <Robot+tag@Example.NET>"),  # noqa: E501
+    "own message-id in references": mail("[PATCH] x", "p@example.org", answers="root@x.org", references="<root@x.org> <abc@reviewbot.example.net>"),  # noqa: E501
+    "own message-id in in-reply-to": mail("[PATCH] x", "p@example.org", answers="abc@reviewbot.example.net", references="<q@x.org>"),  # noqa: E501
     "own message-id": mail("[PATCH] x", "abc@reviewbot.example.net"),
     "a bounce": mail("[PATCH] x", "p@example.org", author="MAILER-DAEMON <mailer-daemon@example.org>"),
     "lkp": mail("[PATCH] x", "p@example.org", author="kernel test robot <lkp@example.com>"),
@@ -255,8 +255,8 @@ def test_row_patchwork_never_takes_it_for_a_patch() -> None:
 @pytest.mark.parametrize(
     ("author", "headers", "body", "expected"),
     [
-        ('"Jane Roe via Demo" <demo@lists.example.org>', ["Reply-To: Jane Roe <jane@example.org>", "List-Post: <mailto:demo@lists.example.org>"], "", "jane@example.org"),
-        ("Jane via B4 Relay <devnull+jane.example.org@kernel.org>", ["X-Original-From: Jane Roe <jane@example.org>"], "", "jane@example.org"),
+        ('"Jane Roe via Demo" <demo@lists.example.org>', ["Reply-To: Jane Roe <jane@example.org>", "List-Post: <mailto:demo@lists.example.org>"], "", "jane@example.org"),  # noqa: E501
+        ("Jane via B4 Relay <devnull+jane.example.org@kernel.org>", ["X-Original-From: Jane Roe <jane@example.org>"], "", "jane@example.org"),  # noqa: E501
         ('"A. Author (TI)" <a-author@example.com>', [], "", "a-author@example.com"),
     ],
 )  # fmt: skip
@@ -480,6 +480,51 @@ def test_old_mail_in_a_new_watchers_folder_is_left_alone(tmp_path: Path) -> None
 def test_a_folder_that_is_no_maildir_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a maildir"):
         Maildir(tmp_path)
+
+
+# IMAP
+
+
+def imap_bot(directory: Path, server: ImapServer) -> Bot:
+    bot = make_bot(directory)
+    section = replace(
+        make_voice().mail, imap_host="127.0.0.1", imap_port=server.port, imap_user="u", imap_security=Security.NONE
+    )
+    bot.watcher._source = ImapFolder(section, Secret("p4ssw0rd"))
+    bot.watcher._jobs.source = bot.watcher._source.name
+    return bot
+
+
+def test_an_imap_folder_is_read_once_and_never_changed(tmp_path: Path) -> None:
+    with imap_server() as server:
+        server.mails += raws(series_mails())
+        bot = imap_bot(tmp_path, server)
+        bot.poll()
+        bot.poll()
+        assert len(bot.sent) == 1 and len(bot.reviewer.seen) == 1
+        fetched = sum("BODY.PEEK" in each for each in server.commands)
+        server.mails += raws(series_mails(2, 2))
+        bot.poll()
+        assert sum("BODY.PEEK" in each for each in server.commands) == fetched + 3
+        assert len(bot.reviewer.seen) == 2
+        assert not [each for each in server.commands if each.upper().split()[0] in ("SELECT", "STORE", "EXPUNGE")]
+
+
+def test_an_imap_folder_that_was_numbered_anew_brings_no_mail_twice(tmp_path: Path) -> None:
+    with imap_server() as server:
+        server.mails += raws(series_mails())
+        bot = imap_bot(tmp_path, server)
+        bot.poll()
+        server.validity += 1
+        bot.poll()
+        assert len(bot.reviewer.seen) == 1 and len(bot.sent) == 1
+
+
+def test_an_imap_server_that_is_away_is_told_without_the_password(tmp_path: Path) -> None:
+    bot = imap_bot(tmp_path, ImapServer(port=1))
+    with pytest.raises(FetchError, match="cannot be read") as caught:
+        bot.poll()
+    assert "p4ssw0rd" not in str(caught.value)
 
 
 # What is said, and what is not said again

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from bots import FakeReviewer, log_text, make_desk, make_voice, series_mails
 from servers import TOKEN, FakePatchwork, Fault, patchwork_server
+from test_ledger import Clock
 
 from reviewbot.delivery.checks import CheckSender
 from reviewbot.delivery.clock import StopAsked
@@ -22,9 +23,8 @@ from reviewbot.frontends.isolation import ReviewFailedError, review_apart
 from reviewbot.frontends.patchwork_bot import read_mails
 from reviewbot.frontends.patchwork_watch import PatchworkWatcher
 from reviewbot.frontends.watching import Desk, watch
-from reviewbot.http import BlockedError, Client, Secret
+from reviewbot.http import Client, Secret
 from reviewbot.series.from_mail import find_series
-from test_ledger import Clock
 
 LOUD = ListSettings(mute=False, dry_run=False, check=True, project="demo")
 
@@ -112,7 +112,6 @@ def test_it_catches_up_over_many_pages_and_keeps_its_place_by_event(server: Fake
     add(server)
     bot.poll()
     for _ in range(70):  # more than two pages, all at the same second as the place that is kept
-        cover, *patches = series_mails(1, 1)
         server.clock = server.clock.replace(minute=server.clock.minute)
         server.series[100 + len(server.series)] = {
             **server.series[100],
@@ -167,7 +166,7 @@ def test_states_that_an_instance_made_up_count_as_active(server: FakePatchwork, 
 @pytest.mark.parametrize(
     ("outcome", "reason", "expected"),
     [
-        (Outcome.NOT_APPLIED, "hunk 1 of a.c does not fit v6.1", ("warning", "did not apply: hunk 1 of a.c does not fit v6.1")),
+        (Outcome.NOT_APPLIED, "hunk 1 of a.c does not fit v6.1", ("warning", "did not apply: hunk 1 of a.c does not fit v6.1")),  # noqa: E501
         (Outcome.NOT_KERNEL, "it is for xfsprogs", ("warning", "not a kernel patch: it is for xfsprogs")),
         (Outcome.NOTHING_TO_REVIEW, "", ("success", "no user access touched")),
         (Outcome.UNREADABLE, "the diff is cut off", ("warning", "could not be read: the diff is cut off")),

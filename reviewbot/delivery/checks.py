@@ -24,7 +24,8 @@ def check_draft(
     series: str,
     subject: str,
 ) -> Draft:
-    """A check as a draft for the outbox. Its slot is (server, patch, context): only the newest word in a slot counts."""
+    """A check as a draft for the outbox. Its slot is (server, patch, context): only the newest word in a slot
+    counts."""
     payload = {
         "patch_id": patch_id,
         "context": context,

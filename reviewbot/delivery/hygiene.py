@@ -43,7 +43,8 @@ class Identity:
 def identity_of(address: str, others: tuple[str, ...] = ()) -> Identity:
     """The identity of a robot with this address; `others` are further addresses that are its own.
 
-    Message-IDs get a domain of their own below that of the address: the address may be at a host that many people share.
+    Message-IDs get a domain of their own below that of the address: the address may be at a host that many people
+    share.
     """
     address = address or "reviewbot@localhost"
     addresses = frozenset(plain(each) for each in (address, *others))

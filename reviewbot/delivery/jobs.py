@@ -41,10 +41,12 @@ class Jobs:
 
     def add(self, key: str, payload: Mapping[str, Any], *, now: float, due_at: float) -> bool:
         """Adds a job; False when there is, or was, one with this key."""
-        return 1 == self._ledger.change(
-            "INSERT OR IGNORE INTO job (source, key, payload, state, created_at, due_at) VALUES (?, ?, ?, 'waiting', ?, ?)",
+        added = self._ledger.change(
+            "INSERT OR IGNORE INTO job (source, key, payload, state, created_at, due_at)"
+            " VALUES (?, ?, ?, 'waiting', ?, ?)",
             self.source, key, json.dumps(dict(payload)), now, due_at,
         )  # fmt: skip
+        return added == 1
 
     def update(self, key: str, payload: Mapping[str, Any], *, due_at: float) -> None:
         """Changes a job that still waits."""

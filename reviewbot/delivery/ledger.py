@@ -1,7 +1,9 @@
 """The ledger: one SQLite file that remembers what was seen, what is to be done and what was said.
 
-Every step is a transaction that is on the disk before the world is touched, so that after a kill at any point the file tells
-what may have happened. One file lock per kind of work keeps two processes apart; the kernel frees it when its holder dies.
+Every step is a transaction that is on the disk before the world is touched, so that after a kill at any point the
+file tells
+what may have happened. One file lock per kind of work keeps two processes apart; the kernel frees it when its holder
+dies.
 """
 
 from __future__ import annotations
@@ -95,7 +97,8 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; the write lock is taken at once, so what is read inside holds until the end. May be nested."""
+        """All or nothing; the write lock is taken at once, so what is read inside holds until the end. May be
+        nested."""
         if self._db.in_transaction:
             yield
             return

@@ -42,7 +42,8 @@ def subject_tokens(author: str, subject: str) -> tuple[str, ...]:
 
 
 def fold_subject(subject: str) -> str:
-    """A subject without tags, case and blanks, so that versions compare equal; "" for an empty one, which matches nothing."""
+    """A subject without tags, case and blanks, so that versions compare equal; "" for an empty one, which matches
+    nothing."""
     return " ".join(parse_subject(subject).title.lower().split())
 
 
@@ -59,11 +60,12 @@ def note_tokens(ledger: Ledger, tokens: Sequence[str], key: str, version: int, p
 
 
 def newer_version(ledger: Ledger, tokens: Sequence[str], version: int, place: str, since: float) -> Newer | None:
-    """The newest later version of the work with these tokens, seen at the same place and not long before `since` (an older
+    """The newest later version of the work with these tokens, seen at the same place and not long before `since` (an
+    older
     work may have had the same subject)."""
     rows = ledger.rows(
-        f"SELECT series, version FROM lineage WHERE token IN ({_marks(tokens)}) AND place = ? AND version > ? AND at > ?"
-        " ORDER BY version DESC LIMIT 1",
+        f"SELECT series, version FROM lineage WHERE token IN ({_marks(tokens)}) AND place = ? AND version > ?"
+        " AND at > ? ORDER BY version DESC LIMIT 1",
         *tokens, place, version, since - _SLACK_S,
     )  # fmt: skip
     return Newer(series=rows[0]["series"], version=rows[0]["version"]) if rows else None

@@ -18,7 +18,8 @@ from reviewbot.errors import DeliveryError
 
 @dataclass(slots=True, kw_only=True)
 class Pulse:
-    """What this process did so far. Times are seconds since 1970, 0 for never. `trouble` is the newest error, "" when over."""
+    """What this process did so far. Times are seconds since 1970, 0 for never. `trouble` is the newest error, "" when
+    over."""
 
     started_at: float
     last_poll_at: float = 0.0
@@ -56,7 +57,8 @@ def backlog(ledger: Ledger) -> Backlog:
 def health_line(pulse: Pulse, left: Backlog) -> str:
     """`ok: …` or `trouble: …`, one line."""
     figures = (
-        f"{pulse.counts['reviewed']} reviewed, {pulse.counts['sent_check']} checks and {pulse.counts['sent_mail']} mails sent, "
+        f"{pulse.counts['reviewed']} reviewed, {pulse.counts['sent_check']} checks and "
+        f"{pulse.counts['sent_mail']} mails sent, "
         f"{left.waiting_jobs} waiting, {left.pending} to send, {left.uncertain} unclear, {left.failed} failed"
     )
     return f"trouble: {pulse.trouble}; {figures}" if pulse.trouble else f"ok: {figures}"

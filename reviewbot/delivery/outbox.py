@@ -1,11 +1,13 @@
-"""The outbox: what is to be said is written down first, then sent, and each step is on the disk before the next is taken.
+"""The outbox: what is to be said is written down first, then sent, and each step is on the disk before the next is
+taken.
 
     pending ──► sending ──► sent
        ▲           │──────► failed      (refused for good)
        │           │──────► pending     (could not reach the server: nothing was taken)
        └─ uncertain ◄──┘                (may have been taken: the world is asked before it is sent again)
 
-A row that is `sending` while nobody holds the lock belongs to a process that died, so it is uncertain. `withdrawn` is what
+A row that is `sending` while nobody holds the lock belongs to a process that died, so it is uncertain. `withdrawn` is
+what
 was overtaken before it was sent; `dry_run` is what would have been said.
 """
 
@@ -69,7 +71,8 @@ class UncertainError(DeliveryError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """Something to say. `key` names the slot within (channel, place): the patch and context of a check, the patch of a mail.
+    """Something to say. `key` names the slot within (channel, place): the patch and context of a check, the patch of
+    a mail.
     `series` is our key of the series, `subject` and `reader` are for people, `payload` is what the sender needs."""
 
     channel: str
@@ -137,7 +140,8 @@ class Outbox:
                 "INSERT INTO outbox (channel, place, key, series, subject, reader, payload, state, created_at, due_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                 draft.channel, draft.place, draft.key, draft.series, draft.subject, draft.reader,
-                json.dumps(dict(draft.payload), sort_keys=True), state.value, now, due_at if due_at is not None else now,
+                json.dumps(dict(draft.payload), sort_keys=True), state.value, now, due_at if due_at is not None else
+                now,
             )  # fmt: skip
             if not dry_run:
                 self._withdraw_older(draft, int(rows[0]["id"]))
@@ -175,7 +179,8 @@ class Outbox:
             return True
 
     def deliver(self, *, tell: Callable[[Item, State, str], None] = lambda item, state, note: None) -> int:
-        """Sends what is due, oldest first; the number of items sent. One process at a time; others wait for their turn."""
+        """Sends what is due, oldest first; the number of items sent. One process at a time; others wait for their
+        turn."""
         sent = 0
         with self._ledger.only_one("outbox", wait=True):
             self._take_over_orphans()
@@ -242,7 +247,8 @@ class Outbox:
     ) -> tuple[State, str]:
         now = self._clock.now()
         self._ledger.change(
-            "UPDATE outbox SET state = ?, note = ?, remote = ?, due_at = ?, sent_at = ?, attempts = attempts + 1 WHERE id = ?",
+            "UPDATE outbox SET state = ?, note = ?, remote = ?, due_at = ?, sent_at = ?,"
+            " attempts = attempts + 1 WHERE id = ?",
             state.value, note, remote or item.remote, due_at if due_at is not None else item.due_at,
             now if state is State.SENT else item.sent_at, item.id,
         )  # fmt: skip

@@ -1,7 +1,9 @@
 """The REST client of one patchwork server: reads projects, events, series and checks; posts checks.
 
-Facts: patchwork's docs/api/rest/index.rst and patchwork/api/*.py. All routes end in a slash, `next` links are followed as they
-are, an unknown project in a filter gives an empty list (so it is asked for first), checks cannot be changed, only added to.
+Facts: patchwork's docs/api/rest/index.rst and patchwork/api/*.py. All routes end in a slash, `next` links are
+followed as they
+are, an unknown project in a filter gives an empty list (so it is asked for first), checks cannot be changed, only
+added to.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Target:
 
 @dataclass(slots=True, kw_only=True)
 class Patchwork:
-    """One server. `url` is its front page (`https://patchwork.example.org/`); `client` holds the token and the manners."""
+    """One server. `url` is its front page (`https://patchwork.example.org/`); `client` holds the token and the
+    manners."""
 
     url: str
     client: Client
@@ -62,7 +65,8 @@ class Patchwork:
             raise
 
     def completed(self, project: str, since: datetime | None) -> Iterator[EventRecord]:
-        """series-completed events of a project, oldest first, from `since` on (inclusive, so some may be known already)."""
+        """series-completed events of a project, oldest first, from `since` on (inclusive, so some may be known
+        already)."""
         query = {"project": project, "category": "series-completed", "order": "date"}
         if since is not None:
             query["since"] = since.isoformat()
@@ -119,7 +123,8 @@ class Patchwork:
         return body
 
     def own_checks(self, patch_id: int, user: str) -> tuple[CheckRecord, ...]:
-        """All checks of `user` on a patch, newest first; filtered here too, as the server ignores a filter value it does not know."""
+        """All checks of `user` on a patch, newest first; filtered here too, as the server ignores a filter value it
+        does not know."""
         query = {"user": user, "per_page": "100"} if user else {"per_page": "100"}
         checks = [to_check(item) for item in self._pages(f"patches/{patch_id}/checks/", query)]
         own = [check for check in checks if not user or check.user.lower() == user.lower()]
@@ -202,7 +207,8 @@ class Patchwork:
 
 
 def to_target(text: str, *, is_patch: bool = False) -> tuple[str | None, Target]:
-    """(front page of the server or None, Target) from `123`, or from a web, API or mbox URL of a series, patch or cover."""
+    """(front page of the server or None, Target) from `123`, or from a web, API or mbox URL of a series, patch or
+    cover."""
     if text.isdigit():
         return None, Target(patch_id=int(text)) if is_patch else Target(series_id=int(text))
     parts = urlsplit(text)

@@ -54,7 +54,8 @@ class PatchStanding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRecord:
-    """A series. `name` may be empty. `patches` are in order of N/M. `cover_mbox` and `cover_id` are None without a cover."""
+    """A series. `name` may be empty. `patches` are in order of N/M. `cover_mbox` and `cover_id` are None without a
+    cover."""
 
     id: int
     web_url: str
@@ -96,7 +97,8 @@ class EventRecord:
 
 
 def to_project(value: Any) -> ProjectRecord:
-    """ProjectRecord from `projects/<linkname>/`; FetchError where a field is missing or of another kind (as all below)."""
+    """ProjectRecord from `projects/<linkname>/`; FetchError where a field is missing or of another kind (as all
+    below)."""
     item = _object(value)
     return ProjectRecord(
         id=_number(item, "id"), linkname=_text(item, "link_name"), list_email=_text(item, "list_email").lower()
@@ -225,7 +227,8 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 
 
 def _date(item: Mapping[str, Any]) -> datetime:
-    """The date as the server says it. Most servers say no offset and mean their own zone, so it is only compared with, and
+    """The date as the server says it. Most servers say no offset and mean their own zone, so it is only compared
+    with, and
     handed back to, the same server."""
     text = _text(item, "date")
     try:

@@ -1,4 +1,5 @@
-"""A remark as a mail: one text/plain part, a full References chain, a Message-ID that is the same for the same words."""
+"""A remark as a mail: one text/plain part, a full References chain, a Message-ID that is the same for the same
+words."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _LONGEST_CHAIN = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A finished mail. `raw` has `\\n` line ends; `recipients` is the envelope, `reader` the person it is written to."""
+    """A finished mail. `raw` has `\\n` line ends; `recipients` is the envelope, `reader` the person it is written
+    to."""
 
     message_id: str
     subject: str
@@ -47,7 +49,8 @@ def to_reply(
 ) -> Reply | None:
     """The mail that answers `parent` with `body`, or None when nobody may or wants to be written to.
 
-    `series` is the Message-ID of the series, `rules_version` names the rules that were used; both go into the Message-ID.
+    `series` is the Message-ID of the series, `rules_version` names the rules that were used; both go into the
+    Message-ID.
     """
     to, cc = _recipients(parent, mail, where, own)
     if not to and not cc:
@@ -128,7 +131,8 @@ def _who_sent(parent: Message, where: ListSettings) -> tuple[Address, ...]:
 
 
 def _chain(parent: Message) -> tuple[str, ...]:
-    """References of an answer to `parent` (RFC 5322, 3.6.4): its chain, else its In-Reply-To, then the parent itself."""
+    """References of an answer to `parent` (RFC 5322, 3.6.4): its chain, else its In-Reply-To, then the parent
+    itself."""
     before = parent.references or ((parent.in_reply_to,) if parent.in_reply_to else ())
     chain = tuple(dict.fromkeys(cleaned for each in (*before, parent.message_id) if (cleaned := _clean(each))))
     return chain if len(chain) <= _LONGEST_CHAIN else (chain[0], *chain[-_LONGEST_CHAIN + 1 :])

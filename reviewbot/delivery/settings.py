@@ -15,7 +15,8 @@ _CONTEXT = re.compile(r"^[A-Za-z0-9_-]{1,255}$")
 
 
 class Recipients(Enum):
-    """Who gets a mail: the author alone, the author and the list, everybody on the patch mail, or only the addresses in `cc`."""
+    """Who gets a mail: the author alone, the author and the list, everybody on the patch mail, or only the addresses
+    in `cc`."""
 
     AUTHOR = "author"
     AUTHOR_AND_LIST = "author_and_list"
@@ -40,7 +41,8 @@ class Security(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSection:
-    """[http]. `contact` is a URL or mail address that goes into the User-Agent; many servers turn unknown robots away."""
+    """[http]. `contact` is a URL or mail address that goes into the User-Agent; many servers turn unknown robots
+    away."""
 
     contact: str = ""
     connect_timeout_s: float = 10.0
@@ -67,8 +69,9 @@ class ArchiveSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchworkSection:
-    """[patchwork]. `user` is the account the token belongs to; own checks are recognised by it. `context` names our check and
-    never changes. `target_url` may hold {series} and {patch} (their ids). The token comes from `token_env` or `token_file`."""
+    """[patchwork]. `user` is the account the token belongs to; own checks are recognised by it. `context` names our
+    check and never changes. `target_url` may hold {series} and {patch} (their ids). The token comes from `token_env` or
+    `token_file`."""
 
     url: str = ""
     user: str = ""
@@ -87,7 +90,8 @@ class PatchworkSection:
 class MailSection:
     """[mail]. `address` is the robot's own; `envelope_from` takes the bounces; `opt_out` is where people turn it off.
 
-    Input is `maildir` or IMAP; output is SMTP. `reads_own_mail`: what we send to a list comes back to the input, so a mail
+    Input is `maildir` or IMAP; output is SMTP. `reads_own_mail`: what we send to a list comes back to the input, so a
+    mail
     that does not come back was not sent. Passwords come from the environment or from files with owner-only rights.
     """
 
@@ -129,8 +133,10 @@ class MailSection:
 class ListSettings:
     """[bot.lists.NAME]: what may be said where. Silent until `mute` and `dry_run` are both turned off.
 
-    `project` is patchwork's short name, `address` the list's; `tree` and `bases` (revisions, tried in order) what its patches
-    are applied to. `mail_at`, `mail_confidence`: the least that is worth a mail. `delay_minutes`: people see the patch first.
+    `project` is patchwork's short name, `address` the list's; `tree` and `bases` (revisions, tried in order) what its
+    patches
+    are applied to. `mail_at`, `mail_confidence`: the least that is worth a mail. `delay_minutes`: people see the
+    patch first.
     `cc` are further addresses, `quiet_for` authors who asked not to be written to.
     """
 
@@ -162,7 +168,8 @@ class ListSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotSection:
-    """[bot]. How the watchers run; `lists` are what they watch. Files: the ledger in `state_dir`, Prometheus text in `metrics_file`."""
+    """[bot]. How the watchers run; `lists` are what they watch. Files: the ledger in `state_dir`, Prometheus text in
+    `metrics_file`."""
 
     state_dir: Path | None = None
     metrics_file: Path | None = None

@@ -37,7 +37,8 @@ def mail_draft(reply: Reply, *, place: str, series: str, slot: str) -> Draft:
 class MailSender:
     """Sends mails through one SMTP server.
 
-    After an unclear attempt the own copy that comes back from the list is looked for, by its Message-ID: in the mails that the
+    After an unclear attempt the own copy that comes back from the list is looked for, by its Message-ID: in the mails
+    that the
     watcher has read (`ledger`), then with `lookup` (an archive; None for "cannot tell"). `why_not` says when a mail was
     overtaken by a newer version.
     """

@@ -89,7 +89,8 @@ def remarks(
 ) -> tuple[Remark, ...]:
     """The mails about a review: only what reaches the list's thresholds and is new to the reader; perhaps none.
 
-    Findings in one patch are a reply to that patch. Where several patches have some, `where.mails` decides between one mail to
+    Findings in one patch are a reply to that patch. Where several patches have some, `where.mails` decides between
+    one mail to
     the cover and one to each patch.
     """
     parents = _parents(series)
@@ -124,7 +125,8 @@ def put_remarks(
 
 
 def reader_of(series: Series, where: ListSettings) -> str:
-    """The person whose memory counts when something is not to be said twice: the author, or who reads in their place."""
+    """The person whose memory counts when something is not to be said twice: the author, or who reads in their
+    place."""
     if where.recipients is Recipients.ONLY_CC:
         return next(iter(where.cc), "")
     if series.cover is not None:

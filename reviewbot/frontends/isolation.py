@@ -27,7 +27,8 @@ class ReviewFailedError(ReviewbotError):
 def review_apart(work: Callable[[], Review], clock: Clock, *, timeout_s: float, memory_mb: int) -> Review:
     """The result of `work()`, done in a forked process with bounded time and memory.
 
-    Raises what `work` raised where that is an error for users, ReviewFailedError for everything else, and StopAsked when the
+    Raises what `work` raised where that is an error for users, ReviewFailedError for everything else, and StopAsked
+    when the
     process is asked to stop and the review does not end within ten seconds.
     """
     context = multiprocessing.get_context("fork")

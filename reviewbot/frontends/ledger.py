@@ -119,7 +119,8 @@ def _line(item: Item) -> str:
     )
     where = f"patch {value['patch_id']}" if item.draft.channel == "check" else item.draft.place
     note = f"  ({item.note})" if item.note else ""
-    line = f"{item.id:>5}  {_time(item.sent_at or item.created_at)}  {item.state.value:<9}  {item.draft.channel:<5}  {where}"
+    time = _time(item.sent_at or item.created_at)
+    line = f"{item.id:>5}  {time}  {item.state.value:<9}  {item.draft.channel:<5}  {where}"
     return visible(f"{line}  {item.draft.subject}  {what}{note}", keep="")
 
 

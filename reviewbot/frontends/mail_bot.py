@@ -12,7 +12,6 @@ from reviewbot.errors import UsageError
 from reviewbot.frontends.options import config_option, review_options, to_wish
 
 if TYPE_CHECKING:
-    from reviewbot.delivery.clock import SystemClock
     from reviewbot.delivery.settings import ListSettings
     from reviewbot.delivery.verdicts import Remark
     from reviewbot.frontends.bot_setup import BotSettings

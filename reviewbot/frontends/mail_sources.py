@@ -1,4 +1,5 @@
-"""Where a watcher's mails come from: a maildir that procmail, lei or mbsync fill, or an IMAP folder. Neither is changed."""
+"""Where a watcher's mails come from: a maildir that procmail, lei or mbsync fill, or an IMAP folder. Neither is
+changed."""
 
 from __future__ import annotations
 
@@ -137,7 +138,7 @@ class ImapFolder:
         else:
             # A new folder, or one that was numbered anew: mails known by their Message-ID are passed over later.
             after = 0
-            date = datetime.fromtimestamp(since, UTC)
+            date = datetime.fromtimestamp(max(0.0, since), UTC)
             criteria = f"SINCE {date.day}-{_MONTHS[date.month - 1]}-{date.year}"
         _, found = server.uid("SEARCH", criteria)
         uids = (int(each) for each in (found[0] or b"").split())

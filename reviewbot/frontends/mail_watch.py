@@ -142,7 +142,8 @@ class MailWatcher:
             self._jobs.add(message.message_id, payload, now=now, due_at=due_at)
 
     def _waiting_group(self, arrival: Arrival, subject: Subject) -> Job | None:
-        """The waiting job of the series that this mail is a part of: same sender (patches may have other authors), version
+        """The waiting job of the series that this mail is a part of: same sender (patches may have other authors),
+        version
         and total, no such number yet, and the same thread or nearly the same time."""
         sender, thread = arrival.message.sender.email, thread_of(arrival.message)
         for job in self._jobs.waiting() if subject.total > 1 else ():

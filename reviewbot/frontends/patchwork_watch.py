@@ -1,4 +1,5 @@
-"""Follows the series-completed events of patchwork projects: reviews each series once and gives every patch its verdict."""
+"""Follows the series-completed events of patchwork projects: reviews each series once and gives every patch its
+verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from reviewbot.delivery.jobs import Job, Jobs
 from reviewbot.delivery.lineage import fold_subject, newer_version, note_series, tokens_of
 from reviewbot.delivery.outbox import Draft
 from reviewbot.delivery.patchwork import Patchwork
-from reviewbot.delivery.patchwork_records import CheckState, EventRecord, PatchRecord, SeriesRecord
+from reviewbot.delivery.patchwork_records import CheckState, EventRecord, SeriesRecord
 from reviewbot.delivery.settings import ListSettings, PatchworkSection
 from reviewbot.delivery.verdicts import Voice, check_drafts, draft_for, put_remarks, remarks
 from reviewbot.errors import FetchError, InputError, ReviewbotError
@@ -23,7 +24,6 @@ from reviewbot.http import StatusError
 from reviewbot.mail.message import Message
 from reviewbot.report.phrases import OUTCOMES
 from reviewbot.series.patch import Series
-from reviewbot.series.subject import parse_subject
 
 _BATCH = 100
 _OVERLAP = timedelta(minutes=10)
@@ -284,7 +284,8 @@ class PatchworkWatcher:
 
 
 def _later(record: SeriesRecord, server: Patchwork) -> int | None:
-    """The number of a later version of the series on the server, found by submitter and subject; None for a nameless series."""
+    """The number of a later version of the series on the server, found by submitter and subject; None for a nameless
+    series."""
     subject = fold_subject(record.name)
     if not subject or not record.submitter_id:
         return None

@@ -34,7 +34,8 @@ class Desk:
 
 
 def watch(desk: Desk, name: str, poll: Callable[[], None], *, once: bool) -> int:
-    """Runs `poll` until the process is asked to stop, or once. The exit code: 0, or with `once` 3 or 4 when a poll failed.
+    """Runs `poll` until the process is asked to stop, or once. The exit code: 0, or with `once` 3 or 4 when a poll
+    failed.
 
     `name` is what only one process may watch at a time. Lost networks, walls and full disks are survived and told.
     """
