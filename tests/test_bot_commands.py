@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,25 @@ def test_a_series_is_reviewed_without_settings_and_posted_only_on_demand(tmp_pat
         listed = run("ledger", "--config", config, home=tmp_path)
         assert listed.stdout.count(b"sent") == 4 and listed.returncode == 0
         assert TOKEN.encode() not in listed.stdout + done.stdout + done.stderr
+
+
+def test_a_thread_is_fetched_by_message_id_and_by_address(tmp_path: Path) -> None:
+    thread = gzip.compress(
+        b"".join(b"From mboxrd@z Thu Jan  1 00:00:00 1970\n" + raw + b"\n" for _, _, raw in series_mails(2))
+    )
+    with patchwork_server() as server:
+        server.mbox = lambda path: thread if path == "/all/v1-2@example.org/t.mbox.gz" else None  # type: ignore[method-assign]
+        file = tmp_path / "a.toml"
+        file.write_text(f'[archive]\nurl = "{server.url}all/"\n[http]\ncontact = "https://example.org/me"\n')
+        for source in ("<v1-2@example.org>", "v1-2@example.org", f"{server.url}all/v1-2@example.org/T/#u"):
+            done = run("review", source, "--format", "json", "--config", str(file), home=tmp_path)
+            assert b"Write the frame in one block" in done.stdout, done.stderr
+        assert len(server.requests) == 1  # the thread is kept
+        assert "+https://example.org/me" in server.requests[0][2]["user-agent"]
+        missing = run("review", "no@where.org", "--config", str(file), home=tmp_path)
+        assert missing.returncode == 3 and b"has no mail with the Message-ID no@where.org" in missing.stderr
+        wrong = run("review", f"{server.url}series/3/", home=tmp_path)
+        assert wrong.returncode == 2 and b"reviewbot patchwork review" in wrong.stderr
 
 
 def test_posting_without_rights_ends_with_4_and_shows_no_token(tmp_path: Path) -> None:

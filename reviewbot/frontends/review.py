@@ -13,11 +13,12 @@ from reviewbot.frontends.options import review_options, to_wish
 if TYPE_CHECKING:
     from reviewbot.findings.review import Review
     from reviewbot.frontends.reviewing import Ready
+    from reviewbot.mail.mailbox import MailInput
     from reviewbot.series.patch import Series
 
 
 @click.command()
-@click.argument("sources", metavar="MBOX|MAILDIR|DIR|-", nargs=-1, required=True)
+@click.argument("sources", metavar="MBOX|MAILDIR|DIR|MSGID|URL|-", nargs=-1, required=True)
 @click.option(
     "--tree",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @review_options
 def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **values: Any) -> int:
     """Review a patch series from an mbox, a maildir, a folder of `git format-patch` files, or stdin (-).
+    A Message-ID or the address of a mail fetches its thread from a public-inbox archive such as lore.kernel.org.
 
     The newest version of the newest series is reviewed. Without a tree the review works from the patches alone,
     and says what it could not see.
@@ -35,6 +37,7 @@ def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **valu
     \b
     Examples:
       reviewbot review series.mbox --tree ~/linux
+      reviewbot review https://lore.kernel.org/r/MESSAGE-ID --tree ~/linux
       b4 am -o- MESSAGE-ID | reviewbot review - --tree ~/linux
       reviewbot review outgoing/ --tree ~/linux --format json
     """
@@ -44,21 +47,61 @@ def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **valu
     wish = to_wish(values)
     layers = [*settings.file_layers(wish.config), *settings.git_layer(Path.cwd())]
     ready = prepare(wish, layers)
-    series, unread = _read(sources)
+    series, unread = _read(sources, wish.config)
     tree = tree or ready.section.tree
     if base and tree is None:
         raise click.UsageError("--base names a commit of a tree; give the tree with --tree DIR.")
     return conclude(lambda: _with_gaps(_review(series, tree, base, ready), unread), wish, ready, layers)
 
 
-def _read(sources: tuple[str, ...]) -> tuple[Series, tuple[str, ...]]:
+def _read(sources: tuple[str, ...], config: Path | None) -> tuple[Series, tuple[str, ...]]:
     """The series to review, and a sentence for each mail that could not be read."""
-    from reviewbot.mail.mailbox import read_mailbox
     from reviewbot.series.from_mail import choose_series, find_series
 
-    inputs = [read_mailbox(source) for source in sources]
+    inputs = [_fetch(source, config) if _is_remote(source) else _read_local(source) for source in sources]
     messages = [message for each in inputs for message in each.messages]
-    return choose_series(find_series(messages)), tuple(problem for each in inputs for problem in each.problems)
+    found = find_series(messages)
+    unread = tuple(problem for each in inputs for problem in each.problems)
+    return _named(found, sources) or choose_series(found), unread
+
+
+def _is_remote(source: str) -> bool:
+    """A Message-ID or an address, and no file of that name."""
+    return source.startswith(("http://", "https://", "<", "mid:")) or ("@" in source and not Path(source).exists())
+
+
+def _read_local(source: str) -> MailInput:
+    from reviewbot.mail.mailbox import read_mailbox
+
+    return read_mailbox(source)
+
+
+def _fetch(source: str, config: Path | None) -> MailInput:
+    """The thread of a mail, from the archive that the user named or configured."""
+    from reviewbot.delivery.clock import SystemClock
+    from reviewbot.frontends.bot_setup import archive, bot_settings
+    from reviewbot.mail.archive import to_mailed
+    from reviewbot.mail.mailbox import read_mail_bytes
+
+    mailed = to_mailed(source)
+    if mailed is None:
+        if source.startswith("http"):
+            raise click.UsageError(f"{source} is no mail in an archive; for patchwork: reviewbot patchwork review URL.")
+        return _read_local(source)
+    data = archive(bot_settings(config), SystemClock(), mailed.inbox).thread(mailed.message_id)
+    return read_mail_bytes(data, f"the thread of {mailed.message_id}")
+
+
+def _named(found: tuple[Series, ...], sources: tuple[str, ...]) -> Series | None:
+    """The very version whose mail the user named; a reply or a file names none."""
+    from reviewbot.mail.archive import to_mailed
+
+    ids = {mailed.message_id for source in sources if _is_remote(source) and (mailed := to_mailed(source))}
+    for each in found if ids else ():
+        mails = {each.cover.message_id if each.cover else "", *(patch.message_id for patch in each.patches)}
+        if each.patches and mails & ids:
+            return each
+    return None
 
 
 def _review(series: Series, tree: Path | None, base: str | None, ready: Ready) -> Review:
