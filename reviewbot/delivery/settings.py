@@ -168,8 +168,10 @@ class ListSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotSection:
-    """[bot]. How the watchers run; `lists` are what they watch. Files: the ledger in `state_dir`, Prometheus text in
-    `metrics_file`."""
+    """[bot]. How the watchers run; `lists` are what they watch. The ledger is in `state_dir`, Prometheus text in
+    `metrics_file`. A review gets `review_timeout_s` and `review_memory_mb`, and a series `attempts` reviews before it is
+    given up. `complete_within_minutes`: how long a series from mail may lack parts. `look_back_days`: what a watcher
+    without a past takes up when it is started for the first time."""
 
     state_dir: Path | None = None
     metrics_file: Path | None = None
@@ -179,7 +181,7 @@ class BotSection:
     attempts: int = 3
     complete_within_minutes: float = 30.0
     forget_after_days: float = 180.0
-    look_back_days: float = 14.0
+    look_back_days: float = 3.0
     lists: Mapping[str, ListSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
