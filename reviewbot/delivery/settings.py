@@ -169,8 +169,8 @@ class ListSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotSection:
     """[bot]. How the watchers run; `lists` are what they watch. The ledger is in `state_dir`, Prometheus text in
-    `metrics_file`. A review gets `review_timeout_s` and `review_memory_mb`, and a series `attempts` reviews before it is
-    given up. `complete_within_minutes`: how long a series from mail may lack parts. `look_back_days`: what a watcher
+    `metrics_file`. A review gets `review_timeout_s` and `review_memory_mb`, and a series `attempts` reviews before it
+    is given up. `complete_within_minutes`: how long a series from mail may lack parts. `look_back_days`: what a watcher
     without a past takes up when it is started for the first time."""
 
     state_dir: Path | None = None
