@@ -26,6 +26,7 @@ _NESTED_TAG = re.compile(rb"(?:\w+\s+)*(?:struct|union|enum)(?:\s+__\w+(?:\(.*\)
 _INDENTED = (b"extern", b"static", b"typedef", b"}")
 _AFTER_ENUMERATOR = frozenset((b",", b"=", b"}", b"/", b"\n", b"\r", b""))
 _AFTER_DECLARATOR = frozenset((b"(", b"[", b";"))
+_PARENTHESIS = re.compile(rb"[()]")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"typedef", b"const", b"volatile", b"register", b"inline"))
 _TAGS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
@@ -57,7 +58,7 @@ def _may_define_at(data: bytes, start: int, end: int) -> bool:
     if stripped.startswith(b"#"):
         return _DEFINE_BEFORE.fullmatch(stripped) is not None
     if before[:1] not in (b" ", b"\t"):  # in parentheses only behind a `*`: `int (*name)(void)`
-        return before.count(b"(") <= before.count(b")") or stripped.endswith(b"*")
+        return before.count(b"(") <= before.count(b")") or b"(*" in before.replace(b" ", b"")
     after = data[end : end + 80].lstrip(b" \t")[:1]
     if stripped in (b"", b"*", b"**"):
         return after in _AFTER_ENUMERATOR or (after in _AFTER_DECLARATOR and _is_type_line(data, line))
@@ -74,7 +75,7 @@ def _is_type_line(data: bytes, line: int) -> bool:
 
 def _is_hardly_indented(before: bytes) -> bool:
     """Some files indent what stands below an #if by a blank or two."""
-    return before[:1] == b" " and before[:3] != b"   " and b"\t" not in before[:3] and b"(" not in before
+    return before[:1] == b" " and before[1:2] not in (b"*", b"\t", b"/") and before[:3] != b"   " and b"(" not in before
 
 
 class _Finder:
@@ -140,6 +141,8 @@ class _Finder:
         open_ = _innermost_brace(bare, group[0], start)
         if open_ is None or _ENUM_HEAD.search(bare, max(0, open_ - 300), open_) is None:
             return None
+        if bare.count(b"(", open_, start) != bare.count(b")", open_, start):
+            return None
         entry = whole.entry_around(start)
         if entry is None or entry.body is not None:
             return None
@@ -174,10 +177,11 @@ def _kind_at_top(whole: Outline, entry: Entry, start: int, end: int) -> Definiti
     before = _without_groups(whole, entry.start, start)
     tag = _TAG_BEFORE.search(before)
     if tag is not None:
-        return _TAGS[tag[1]] if _BODY_AFTER.match(bare, end) else None
+        body = _BODY_AFTER.match(bare, end)  # for `enum e __f(void) {` it is the body of a function
+        return _TAGS[tag[1]] if body is not None and body.end() - 1 != entry.body else None
     is_typedef = before.lstrip().startswith((b"typedef", b"__extension__ typedef"))
     named = DefinitionKind.TYPEDEF if is_typedef else DefinitionKind.VARIABLE
-    depth = before.count(b"(") - before.count(b")")
+    depth = _open_parentheses(before)
     if depth == 1 and _POINTER_BEFORE.search(before):
         if _POINTER_AFTER.match(bare, end):
             return named
@@ -192,6 +196,16 @@ def _kind_at_top(whole: Outline, entry: Entry, start: int, end: int) -> Definiti
     if entry.body is None and _DECLARATOR_AFTER.match(bare, end) and _declares(before):
         return named
     return None
+
+
+def _open_parentheses(before: bytes) -> int:
+    """How many parentheses are open at the end; -1 if the bytes begin inside some (a macro call with statements)."""
+    depth = 0
+    for token in _PARENTHESIS.finditer(before):
+        depth += 1 if token[0] == b"(" else -1
+        if depth < 0:
+            return -1
+    return depth
 
 
 def _function_kind(entry: Entry) -> DefinitionKind:
