@@ -40,9 +40,10 @@ def tokenise(text: bytes | str) -> Tokens:
 
 @lru_cache(maxsize=4096)
 def _tokenise(text: str) -> Tokens:
+    if "#" in text or "/*" in text or "//" in text:
+        text = without_comments(text)
     if "#" not in text:
         return tuple(_TOKEN.findall(text))
-    text = without_comments(text)
     tokens: list[str] = []
     position = 0
     for directive in _DIRECTIVE.finditer(text):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviewbot.findings.finding import Access, Observation, Per
+from reviewbot.findings.finding import Access, Confidence, Observation, Per
 from reviewbot.rulebook.primitives import Effect, Result
 from reviewbot.rules.context import Context
 from reviewbot.rules.runs import Pair, Run, find_runs
@@ -38,6 +38,7 @@ def _to_observation(context: Context, run: Run) -> Observation:
         pairs=sum(pair.count for pair in run.pairs),
         per=Per.ITERATION if loop is not None else Per.EXECUTION,
         arch=(context.code.arch,) if context.code.arch else (),
+        confidence=Confidence.MEDIUM if run.between else Confidence.HIGH,
         facts=(
             ("callee", first.call.name),
             ("function", context.code.name),
@@ -45,6 +46,7 @@ def _to_observation(context: Context, run: Run) -> Observation:
             ("accesses", _listing(run)),
             ("opener", _opener(context, first)),
             ("helpers", _helpers(run)),
+            ("between", f", with accesses to {' and '.join(run.between)} in between" if run.between else ""),
             ("iterations", (loop.bound or loop.text) if loop is not None else ""),
         ),
         key=(SLUG, context.code.path, context.code.name, run.base, first.direction),

@@ -41,6 +41,8 @@ class Run:
     pairs: tuple[Pair, ...]
     base: str
     loop: Loop | None
+    between: tuple[str, ...] = ()
+    """Other objects that are accessed between the run's pairs."""
 
 
 def find_runs(context: Context) -> Iterator[Run]:
@@ -159,7 +161,12 @@ class _Chains:
             loop = self._loop(chain)
             first = self._pairs[start]
             if sum(self._pairs[node].count for node in chain) >= 2 or loop is not None:
-                yield Run(pairs=tuple(self._pairs[node] for node in chain), base=first.base, loop=loop)
+                pairs = tuple(self._pairs[node] for node in chain)
+                yield Run(pairs=pairs, base=first.base, loop=loop, between=self._between(pairs))
+
+    def _between(self, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
+        inside = range(pairs[0].node, pairs[-1].node)
+        return tuple(sorted({p.base for node, p in self._pairs.items() if node in inside} - {pairs[0].base}))
 
     def _following(self, pair: Pair) -> frozenset[int]:
         found: set[int] = set()
@@ -172,11 +179,12 @@ class _Chains:
                 continue
             seen.add(index)
             other = self._pairs.get(index)
-            if other is not None:
-                if other.base == pair.base and other.direction == pair.direction:
-                    found.add(index)
+            if other is not None and other.base == pair.base and other.direction == pair.direction:
+                found.add(index)
                 continue
-            if self._goes_on(index, pair):
+            if other is not None and (other.is_block or other.helper or other.direction != pair.direction):
+                continue  # another single access the same way may join the block, or move out of it
+            if other is not None or self._goes_on(index, pair):
                 queue.extend(edge.target for edge in nodes[index].edges)
         return frozenset(found)
 
