@@ -21,11 +21,11 @@ class DefinitionKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """`line` is the 1-based line of the name. `text` are the exact bytes of the whole item (`#define` with its continuation
-    lines; a function with the attributes before it and its body) and `start` their offset in the file. `conditions` are the
-    enclosing #if conditions, outermost first, as written (`CONFIG_VSX` for #ifdef becomes `defined(CONFIG_VSX)`; an #else is
-    `!(…)`); the include guard of a header is left out. `words` are the annotation words in front of the name (`static`,
-    `inline`, `notrace`, `__always_inline` …)."""
+    """`line` is the 1-based line of the name. `text` are the exact bytes of the whole item (`#define` with its
+    continuation lines; a function with the attributes before it and its body) and `start` their offset in the file.
+    `conditions` are the enclosing #if conditions, outermost first, as written (`CONFIG_VSX` for #ifdef becomes
+    `defined(CONFIG_VSX)`; an #else is `!(…)`); the include guard of a header is left out. `words` are the annotation
+    words in front of the name (`static`, `inline`, `notrace`, `__always_inline` …)."""
 
     kind: DefinitionKind
     name: str

@@ -60,7 +60,8 @@ _UNKNOWN = Value()
 
 
 class ExpressionReader:
-    """Reads expressions of one function into its graph. `read_statements` reads the statements of a statement expression."""
+    """Reads expressions of one function into its graph. `read_statements` reads the statements of a statement
+    expression."""
 
     def __init__(self, graph: FlowGraph, meaning: Meaning) -> None:
         self.graph = graph
@@ -149,7 +150,13 @@ class ExpressionReader:
         """Evaluate for its calls and assignments; what comes back is what is known of the result."""
         node = _unwrapped(node)
         kind = node.type
-        if kind in ("sizeof_expression", "alignof_expression", "offsetof_expression", "type_descriptor", "string_literal"):
+        if kind in (
+            "sizeof_expression",
+            "alignof_expression",
+            "offsetof_expression",
+            "type_descriptor",
+            "string_literal",
+        ):
             return _UNKNOWN
         if kind == "call_expression":
             return self._call(node, fragment, is_discarded=is_discarded)
@@ -340,9 +347,7 @@ class ExpressionReader:
         member = function.child_by_field_name("field") if function.type == "field_expression" else None
         return member is not None and self.meaning.is_macro(fragment.key(*_span(member)))
 
-    def _read_arguments(
-        self, name: str, nodes: list[Syntax], fragment: Fragment, primitive: Primitive | None
-    ) -> None:
+    def _read_arguments(self, name: str, nodes: list[Syntax], fragment: Fragment, primitive: Primitive | None) -> None:
         outer, self._within = self._within, name if primitive is not None else self._within
         self._in_arguments += 1
         label = None

@@ -1,4 +1,5 @@
-"""Control flow of one function as values: nodes that do one thing, edges that say under which condition they are taken."""
+"""Control flow of one function as values: nodes that do one thing, edges that say under which condition they are
+taken."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ class MacroUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call, or a macro that is not followed. `name` is empty for an indirect call. `offset` is its place in the file (that of
-    the outermost macro for code that stands in a macro's body; `via` then tells the macros, outermost first).
+    """A call, or a macro that is not followed. `name` is empty for an indirect call. `offset` is its place in the file
+    (that of the outermost macro for code that stands in a macro's body; `via` then tells the macros, outermost first).
 
     `is_discarded`: nobody looks at the result. `within`: the macro or primitive in whose argument the call stands.
-    `closes_scope`: a close that the compiler adds where a scoped block is left. `addresses`: variables handed over by address.
+    `closes_scope`: a close that the compiler adds where a scoped block is left. `addresses`: variables handed over by
+    address.
     """
 
     name: str
@@ -52,7 +54,8 @@ class Assign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Return:
-    """`call` is the node whose result is handed back as it is, `truth` a constant's truth, `key` the text of the value."""
+    """`call` is the node whose result is handed back as it is, `truth` a constant's truth, `key` the text of the
+    value."""
 
     offset: int
     call: int | None = None
@@ -97,8 +100,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misread:
-    """A piece that the parser could not understand, as (start, end) in the file and a phrase. `node` is the last node read
-    before it; what is misread in the arguments of a call (`is_in_arguments`) cannot change the paths."""
+    """A piece that the parser could not understand, as (start, end) in the file and a phrase. `node` is the last node
+    read before it; what is misread in the arguments of a call (`is_in_arguments`) cannot change the paths."""
 
     start: int
     end: int
@@ -109,7 +112,8 @@ class Misread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """A loop's head as written, for people: `for (i = 0; i < n; i++)`; `bound` is the symbolic count where it is evident."""
+    """A loop's head as written, for people: `for (i = 0; i < n; i++)`; `bound` is the symbolic count where it is
+    evident."""
 
     offset: int
     text: str

@@ -9,7 +9,8 @@ from reviewbot.csyntax.flow import MacroUse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """`length` bytes from `start` on are a macro argument that stands at `offset` in the file, reached through `via`."""
+    """`length` bytes from `start` on are a macro argument that stands at `offset` in the file, reached through
+    `via`."""
 
     start: int
     length: int
@@ -19,8 +20,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """`text` is what was parsed (normalised), `source` the same bytes as written. For a function body `offset` is the place of
-    its first byte in the file; for an expansion it is the place of the macro call and every byte outside `segments` is there."""
+    """`text` is what was parsed (normalised), `source` the same bytes as written. For a function body `offset` is the
+    place of its first byte in the file; for an expansion it is the place of the macro call and every byte outside
+    `segments` is there."""
 
     text: bytes
     source: bytes

@@ -1,4 +1,5 @@
-"""#define as the preprocessor understands it: parameters, `#`, `##`, `__VA_ARGS__`, and where each argument came from."""
+"""#define as the preprocessor understands it: parameters, `#`, `##`, `__VA_ARGS__`, and where each argument came
+from."""
 
 from __future__ import annotations
 
@@ -11,12 +12,15 @@ from reviewbot.csyntax.lexing import blank_comments
 MAX_EXPANSION_BYTES = 200_000
 
 _DEFINE = re.compile(rb"\s*#\s*define\s+([A-Za-z_]\w*)(\(([^)]*)\))?")
-_WORD = re.compile(rb'[A-Za-z_]\w*|\.\.\.|##|#|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
+_WORD = re.compile(
+    rb'[A-Za-z_]\w*|\.\.\.|##|#|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """`parameters` is None for an object-like macro. `variadic` is the name of the rest parameter (`__VA_ARGS__`, `args`)."""
+    """`parameters` is None for an object-like macro. `variadic` is the name of the rest parameter (`__VA_ARGS__`,
+    `args`)."""
 
     name: str
     parameters: tuple[str, ...] | None
@@ -37,7 +41,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """`segments` are (start, length, offset): these bytes of `text` are an argument that stands at `offset` at the call."""
+    """`segments` are (start, length, offset): these bytes of `text` are an argument that stands at `offset` at the
+    call."""
 
     text: bytes
     segments: tuple[tuple[int, int, int], ...]
@@ -69,9 +74,11 @@ def to_macro(definition: Definition) -> Macro | None:
 
 
 def expand(macro: Macro, arguments: tuple[Argument, ...]) -> Expansion | None:
-    """The body with the arguments in place; None when the number of arguments does not fit or the result grows too large.
+    """The body with the arguments in place; None when the number of arguments does not fit or the result grows too
+    large.
 
-    Arguments are put in as written: macros within them are followed when the result is read, which is the same for code.
+    Arguments are put in as written: macros within them are followed when the result is read, which is the same for
+    code.
     """
     values = _bind(macro, arguments)
     if values is None:

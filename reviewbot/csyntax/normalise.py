@@ -1,7 +1,7 @@
 """Kernel C made digestible for a C parser without moving a byte: what it cannot read becomes blanks or a keyword of C.
 
-Raw kernel functions are full of ERROR nodes; annotations, macro loops, typeof, case ranges and types given as arguments are
-the reasons. All rewriting keeps lengths, so that every offset in the result is an offset in the source.
+Raw kernel functions are full of ERROR nodes; annotations, macro loops, typeof, case ranges and types given as arguments
+are the reasons. All rewriting keeps lengths, so that every offset in the result is an offset in the source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from reviewbot.rulebook.policy import Words
 
 _TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
 _CASE_RANGE = re.compile(rb"(\bcase\b[^:;{}\n]*?)(\.\.\.[^:;{}\n]*)(?=:)")
-_TYPE = rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
+_TYPE = (
+    rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
+)
 _TYPE_FIRST = re.compile(rb"(?<=\w\()(?<!offsetof\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]*;")
@@ -29,15 +31,16 @@ _KEYWORDS = frozenset(b"if while for switch return sizeof do else case goto asm 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Normalised:
-    """`text` is what to parse. `heads` maps the offset of a macro head that was turned into `while` to the macro's name."""
+    """`text` is what to parse. `heads` maps the offset of a macro head that was turned into `while` to the macro's
+    name."""
 
     text: bytes
     heads: dict[int, str]
 
 
 def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = frozenset()) -> Normalised:
-    """Rewrite a function body or an expansion whose literals are blanked already. `statement_heads` are macros that take the
-    next statement as their body even without braces (loops, scoped accesses)."""
+    """Rewrite a function body or an expansion whose literals are blanked already. `statement_heads` are macros that
+    take the next statement as their body even without braces (loops, scoped accesses)."""
     result = bytearray(text)
     _blank_all(result, _annotations(words), text)
     _blank_all(result, _LOCAL_LABEL, bytes(result))

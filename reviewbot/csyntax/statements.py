@@ -44,7 +44,8 @@ class _Switch:
 
 
 def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax | None, Fragment]:
-    """Normalise and parse a fragment whose text is `{ … }`; gives the tree (keep it), the body and the fragment as parsed."""
+    """Normalise and parse a fragment whose text is `{ … }`; gives the tree (keep it), the body and the fragment as
+    parsed."""
     clean = blank_comments(fragment.source, literals=True)
     scoped = frozenset(name for name in _heads(clean) if _is_scoped(meaning, name))
     normal = normalise(clean, meaning.words, scoped)
@@ -52,7 +53,9 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
     if fragment.is_expansion:
         for match in _LABEL.finditer(clean):
             name = match.group(1).decode()
-            if name not in _NOT_LABELS and not any(s.start <= match.start() < s.start + s.length for s in fragment.segments):
+            if name not in _NOT_LABELS and not any(
+                s.start <= match.start() < s.start + s.length for s in fragment.segments
+            ):
                 labels[name] = f"{name}@{fragment.serial}"
     parsed = replace(fragment, text=normal.text, heads=normal.heads, labels=labels)
     tree, body = parse_body(normal.text)
@@ -72,7 +75,8 @@ def _is_scoped(meaning: Meaning, name: str) -> bool:
 
 
 def read_flow(body: bytes, offset: int, meaning: Meaning) -> Flow:
-    """The flow of a function body `{ … }` that stands at `offset` in its file (one #if variant, comments may be present).
+    """The flow of a function body `{ … }` that stands at `offset` in its file (one #if variant, comments may be
+    present).
 
     Raises FlowTooLarge for what is too big to be worth a look."""
     fragment = Fragment(text=body, source=body, offset=offset)

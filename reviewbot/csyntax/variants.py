@@ -1,7 +1,8 @@
-"""#if inside a function means several functions: each variant is the text with one choice of branches, the rest blanked.
+"""#if inside a function means several functions: each variant is the text with one choice of branches, the rest
+blanked.
 
-Without a .config every branch is reviewed. Equal conditions are chosen alike, so code that opens under one #ifdef and closes
-under the next is read as its author meant it. Offsets stay exact: what is left out becomes blanks.
+Without a .config every branch is reviewed. Equal conditions are chosen alike, so code that opens under one #ifdef and
+closes under the next is read as its author meant it. Offsets stay exact: what is left out becomes blanks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _NOT_NEWLINE = re.compile(rb"[^\n]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """`text` has the length of the original. `conditions` are (condition, chosen truth), sorted; empty when there is no #if."""
+    """`text` has the length of the original. `conditions` are (condition, chosen truth), sorted; empty when there is no
+    #if."""
 
     text: bytes
     conditions: tuple[tuple[str, bool], ...]
@@ -42,7 +44,8 @@ def blank(text: bytes) -> bytes:
 
 
 def split_variants(text: bytes, enclosing: tuple[str, ...] = ()) -> tuple[Variant, ...]:
-    """Every variant of a function text whose comments are blanked. `enclosing` are conditions that hold around the function."""
+    """Every variant of a function text whose comments are blanked. `enclosing` are conditions that hold around the
+    function."""
     if b"#" not in text:
         return (Variant(text=text, conditions=(), is_exhaustive=True),)
     directives = [_to_directive(match) for match in _DIRECTIVE.finditer(text)]
@@ -91,7 +94,9 @@ def _to_literal(condition: str) -> tuple[str, bool]:
     """('defined(X)', False) for '!defined(X)', '!(defined(X))' or '#ifndef X': one name for one fact."""
     truth, text = True, condition.strip()
     while True:
-        if text.startswith("!") and (re.fullmatch(r"!\s*\w+\s*(\(\s*\w+\s*\))?", text) or _is_wrapped(text[1:].strip())):
+        if text.startswith("!") and (
+            re.fullmatch(r"!\s*\w+\s*(\(\s*\w+\s*\))?", text) or _is_wrapped(text[1:].strip())
+        ):
             truth, text = not truth, text[1:].strip()
         elif _is_wrapped(text):
             text = text[1:-1].strip()

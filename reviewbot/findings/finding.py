@@ -53,7 +53,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One step from the block to the place: `what` is a short phrase ('access opened by user_access_begin', 'calls', 'expands')."""
+    """One step from the block to the place: `what` is a short phrase ('access opened by user_access_begin', 'calls',
+    'expands')."""
 
     place: Place
     what: str
@@ -75,10 +76,10 @@ class Access:
 class Observation:
     """What one rule saw. It knows no severity, wording, cost or status.
 
-    `variant` picks the wording within the rule's catalogue entry (`traced_call` has variants such as `static`, `extern`,
-    `indirect`); `facts` fill its placeholders. `key` are the words that identify the finding independent of line numbers
-    (rule, function, callee, …) and feed the fingerprint. `suspect_lines` are (path, line) that a change must touch for the
-    finding to count as changed by the series, beside the primary place.
+    `variant` picks the wording within the rule's catalogue entry (`traced_call` has variants such as `static`,
+    `extern`, `indirect`); `facts` fill its placeholders. `key` are the words that identify the finding independent of
+    line numbers (rule, function, callee, …) and feed the fingerprint. `suspect_lines` are (path, line) that a change
+    must touch for the finding to count as changed by the series, beside the primary place.
     """
 
     rule: str
@@ -110,8 +111,8 @@ class Cycles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a finding costs on one CPU model. `basis` is the arithmetic as text; `facts` are ids of cycle facts; `ns` is given
-    where the model has a clock. `note` says what the figure does not cover, or that it is below the noise."""
+    """What a finding costs on one CPU model. `basis` is the arithmetic as text; `facts` are ids of cycle facts; `ns` is
+    given where the model has a clock. `note` says what the figure does not cover, or that it is below the noise."""
 
     cpu: str
     cycles: Cycles
@@ -125,8 +126,8 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """An Observation with everything that is said about it. `patch` is the 1-based index of the patch that introduced (or
-    fixed) it, `fixed_by` of the one that mends it later in the series."""
+    """An Observation with everything that is said about it. `patch` is the 1-based index of the patch that introduced
+    (or fixed) it, `fixed_by` of the one that mends it later in the series."""
 
     observation: Observation
     severity: Severity
@@ -161,7 +162,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBack:
-    """A finding that is not reported, with the reason (a waiver, the baseline, a threshold, lines the series does not touch)."""
+    """A finding that is not reported, with the reason (a waiver, the baseline, a threshold, lines the series does not
+    touch)."""
 
     finding: Finding
     reason: str

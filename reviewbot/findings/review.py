@@ -41,8 +41,8 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """Switch pairs per call: `pairs` outside loops as (low, typ, high) over the branches; `per_iteration` the symbolic loop
-    part ("" for none, "3·n" …)."""
+    """Switch pairs per call: `pairs` outside loops as (low, typ, high) over the branches; `per_iteration` the symbolic
+    loop part ("" for none, "3·n" …)."""
 
     pairs: tuple[int, int, int]
     per_iteration: str = ""
@@ -50,7 +50,8 @@ class Count:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchBudget:
-    """Pairs per call of one function on one architecture, before and after the series (None: the function is not there)."""
+    """Pairs per call of one function on one architecture, before and after the series (None: the function is not
+    there)."""
 
     path: str
     function: str

@@ -1,4 +1,5 @@
-"""What a call inside a block reaches: the definition that the asker sees, its form, and whether the policies allow it."""
+"""What a call inside a block reaches: the definition that the asker sees, its form, and whether the policies allow
+it."""
 
 from __future__ import annotations
 
@@ -13,14 +14,17 @@ from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
 from reviewbot.source.tree import SourceTree
 
-_STORAGE = frozenset({"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"})
+_STORAGE = frozenset(
+    {"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"}
+)
 _CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callee:
-    """One thing that a call may reach. `form` is None when it could not be resolved; `reason` then says why, and else why the
-    form was taken. `violates` are the policies that do not allow it. `condition` is the #if under which this definition counts.
+    """One thing that a call may reach. `form` is None when it could not be resolved; `reason` then says why, and else
+    why the form was taken. `violates` are the policies that do not allow it. `condition` is the #if under which this
+    definition counts.
     """
 
     name: str
@@ -46,7 +50,8 @@ class CalleeResolver:
         self._untraced: dict[str, str | None] = {}
 
     def resolve(self, call: Call, path: str, arch: str | None, function_text: bytes) -> tuple[Callee, ...]:
-        """What the call reaches: several callees where #if or the architecture decides. Safe names come back as nothing."""
+        """What the call reaches: several callees where #if or the architecture decides. Safe names come back as
+        nothing."""
         policies = self._book.policies_for(path)
         if not call.name or _is_pointer(call.name, function_text):
             return (self._indirect(call, policies),)
@@ -130,7 +135,8 @@ class CalleeResolver:
         return CalleeForm.EXTERN, "an ordinary function"
 
     def _spelled_by_macros(self, definition: Definition, own: set[str]) -> set[str]:
-        """The words that stand behind words of the definition which are macros (`#define fast_path __always_inline`)."""
+        """The words that stand behind words of the definition which are macros (`#define fast_path
+        __always_inline`)."""
         words = self._book.words
         known = words.annotations | words.inline | words.always_inline | words.notrace | words.noinstr | _STORAGE
         return {

@@ -41,8 +41,9 @@ def _words(names: set[str]) -> re.Pattern[bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One choice of #if branches. `conditions` are (condition, truth); `paths` start with the entry state of the function.
-    `no_blocks` are the nodes of openers whose effect is meant to outlast the function: what follows them is no block."""
+    """One choice of #if branches. `conditions` are (condition, truth); `paths` start with the entry state of the
+    function. `no_blocks` are the nodes of openers whose effect is meant to outlast the function: what follows them is
+    no block."""
 
     conditions: tuple[tuple[str, bool], ...]
     flow: Flow
@@ -157,7 +158,8 @@ class CodeReader:
         return self._block_words.search(item.text) is not None
 
     def may_repeat(self, item: Item) -> bool:
-        """Whether the function may switch more than once: two accesses, one in a loop, or one beside a helper that has one."""
+        """Whether the function may switch more than once: two accesses, one in a loop, or one beside a helper that has
+        one."""
         accesses = len(self._access_words.findall(item.text))
         return accesses > 1 or (accesses == 1 and _LOOPS.search(item.text) is not None)
 
@@ -170,8 +172,8 @@ class CodeReader:
         return name in self._accessors[path]
 
     def states_of_calls(self, code: FunctionCode) -> Iterator[bool]:
-        """For every call of the function in its own file: whether it can run with access open. A use of the name that is no
-        call in a function (a macro, a table) says that it can: nobody knows from where it will be called."""
+        """For every call of the function in its own file: whether it can run with access open. A use of the name that
+        is no call in a function (a macro, a table) says that it can: nobody knows from where it will be called."""
         data = code_of(self.data(code.path))
         for match in self.word(code.name).finditer(data):
             item = function_at(data, match.start())
@@ -203,7 +205,8 @@ class CodeReader:
 
     @cached_property
     def small_copy_calls(self) -> re.Pattern[bytes]:
-        """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the name."""
+        """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
+        name."""
         names = {entry.name for entry in self._all_entries() if entry.small_copy}
         alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
         return re.compile(rb"(?<![\w])(" + alternatives + rb")\s*\(")
@@ -285,7 +288,8 @@ class CodeReader:
 
 
 def _lasting_openers(flow: Flow, paths: Paths, primitive_of: NetEffect) -> frozenset[int]:
-    """Openers that ask nothing, that no end in the function closes, and that no access follows: a change of state, no block."""
+    """Openers that ask nothing, that no end in the function closes, and that no access follows: a change of state, no
+    block."""
     primitives = {i: primitive_of(n.action) for i, n in enumerate(flow.nodes) if isinstance(n.action, Call)}
     used: set[int] = set()
     for index, primitive in primitives.items():

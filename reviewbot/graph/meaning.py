@@ -29,7 +29,8 @@ class NameMeaning:
         self._path = path
         self._arch = arch
         self._follow_headers = follow_headers
-        # What a policy calls safe by its name is judged as that, not by the wrappers that a debugging option puts round it.
+        # What a policy calls safe by its name is judged as that, not by the wrappers that a debugging option puts round
+        # it.
         self._safe = frozenset(name for policy in book.policies_for(path) for name in policy.safe_names)
         self._known: dict[tuple[str, bool], tuple[Macro, ...]] = {}
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
-from reviewbot.csyntax.flow import Call, Return
 from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.flow import Call, Return
 from reviewbot.csyntax.items import function_at, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.paths import BY_CALLER, Open

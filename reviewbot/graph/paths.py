@@ -1,7 +1,8 @@
 """Blocks as paths: in which state of user access each node of a function's flow can be reached.
 
-A state is what is open, by whom, together with what is known of conditions, so that `if (!kbuf && !begin()) …; if (!kbuf)
-end();` is read as its author meant it. What cannot be told apart any more is said (`is_exact` is False), not guessed.
+A state is what is open, by whom, together with what is known of conditions, so that `if (!kbuf && !begin()) …; if
+(!kbuf) end();` is read as its author meant it. What cannot be told apart any more is said (`is_exact` is False), not
+guessed.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Open:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessState:
-    """What is open here, what a save put aside, and which conditions are known. `under` are the blocks that were open when a
-    nested one was opened, outermost first: their own ends come later, and are no mistake of their own."""
+    """What is open here, what a save put aside, and which conditions are known. `under` are the blocks that were open
+    when a nested one was opened, outermost first: their own ends come later, and are no mistake of their own."""
 
     open: Open | None
     under: tuple[Open, ...] = ()
@@ -46,8 +47,8 @@ class AccessState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """`before` are the states in which each node is entered (empty: never reached). `exits` are (node, state) at each return
-    and at the end. `is_exact` is False when the limits made states run together."""
+    """`before` are the states in which each node is entered (empty: never reached). `exits` are (node, state) at each
+    return and at the end. `is_exact` is False when the limits made states run together."""
 
     before: tuple[frozenset[AccessState], ...]
     exits: tuple[tuple[int, AccessState], ...]
@@ -64,7 +65,8 @@ class Paths:
 
 
 NetEffect = Callable[[Call], "Primitive | None"]
-"""For a call that is no primitive: a Primitive that stands for what the callee does on the whole, or None for nothing."""
+"""For a call that is no primitive: a Primitive that stands for what the callee does on the whole, or None for
+nothing."""
 
 
 DirectionOf = Callable[[Call, Primitive], Direction]
@@ -200,7 +202,9 @@ class _Walk:
         return replace(state, facts=kept) if len(kept) != len(state.facts) else state
 
     def _is_about(self, key: str, targets: frozenset[str]) -> bool:
-        return any(target in self._mentions.get(key, ()) or (target in key and not target.isidentifier()) for target in targets)
+        return any(
+            target in self._mentions.get(key, ()) or (target in key and not target.isidentifier()) for target in targets
+        )
 
     def _assign(self, action: Assign, state: AccessState) -> AccessState:
         inherited: bool | None = action.truth
@@ -272,7 +276,9 @@ def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
     ]
 
 
-def _live_keys(flow: Flow, tracked: frozenset[str], is_about: Callable[[str, frozenset[str]], bool]) -> list[frozenset[str]]:
+def _live_keys(
+    flow: Flow, tracked: frozenset[str], is_about: Callable[[str, frozenset[str]], bool]
+) -> list[frozenset[str]]:
     """For each node the tracked conditions that some way onward still tests before they are set anew."""
     live: list[frozenset[str]] = [frozenset() for _ in flow.nodes]
     before: list[set[int]] = [set() for _ in flow.nodes]
@@ -295,7 +301,9 @@ def _live_keys(flow: Flow, tracked: frozenset[str], is_about: Callable[[str, fro
             onward |= {key for key in (action.key, f"@call{action.call}") if key in tracked}
         if isinstance(action, Assign):
             gone = frozenset({action.target})
-            needed = {key for key in (action.copy_of, f"@call{action.call}") if action.target in onward and key in tracked}
+            needed = {
+                key for key in (action.copy_of, f"@call{action.call}") if action.target in onward and key in tracked
+            }
             onward = {key for key in onward if not is_about(key, gone)} | {key for key in needed if key is not None}
         found = frozenset(onward)
         if found != live[index]:

@@ -1,4 +1,5 @@
-"""What runs inside blocks: the calls of a function in the states in which access is open, and of everything they run there."""
+"""What runs inside blocks: the calls of a function in the states in which access is open, and of everything they run
+there."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ MAX_CHAIN = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step from the block to the code that runs in it: in `function`, at `line` of `path`, `what` happens to `name`."""
+    """One step from the block to the code that runs in it: in `function`, at `line` of `path`, `what` happens to
+    `name`."""
 
     path: str
     line: int
@@ -30,8 +32,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsideCall:
-    """A call that runs inside a block. `code` is the function it stands in, `chain` leads there from the opener (empty for a
-    call in the function that holds the block). `primitive` is set for a primitive, `callees` for everything else."""
+    """A call that runs inside a block. `code` is the function it stands in, `chain` leads there from the opener (empty
+    for a call in the function that holds the block). `primitive` is set for a primitive, `callees` for everything
+    else."""
 
     call: Call
     node: int

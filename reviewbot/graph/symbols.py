@@ -122,8 +122,8 @@ class Symbols:
     def lookup(
         self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
     ) -> tuple[Definition, ...]:
-        """The definitions of these kinds that the file sees: its own, else those of its headers. No search of the tree: what
-        no #include leads to, the compiler does not see either.
+        """The definitions of these kinds that the file sees: its own, else those of its headers. No search of the tree:
+        what no #include leads to, the compiler does not see either.
         """
         own = tuple(found for found in self._find(name, from_path) if found.kind in kinds)
         if own:

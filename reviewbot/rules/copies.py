@@ -1,4 +1,5 @@
-"""Copies in the text of a function: every call of a primitive that takes a size, found without reading the control flow."""
+"""Copies in the text of a function: every call of a primitive that takes a size, found without reading the control
+flow."""
 
 from __future__ import annotations
 

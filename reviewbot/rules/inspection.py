@@ -22,7 +22,8 @@ from reviewbot.source.tree import SourceTree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """Sorted by place. `blocks_seen` counts the openers, and the functions that run in the block of a caller nobody found."""
+    """Sorted by place. `blocks_seen` counts the openers, and the functions that run in the block of a caller nobody
+    found."""
 
     observations: tuple[Observation, ...]
     gaps: tuple[Gap, ...]
@@ -30,7 +31,8 @@ class Inspection:
 
 
 def inspect(tree: SourceTree, paths: Sequence[str], book: Rulebook) -> Inspection:
-    """Look at every function of these files that touches user memory. A path that the tree does not have is passed over."""
+    """Look at every function of these files that touches user memory. A path that the tree does not have is passed
+    over."""
     return Inspector(tree, book).inspect(paths)
 
 
@@ -133,7 +135,9 @@ class _File:
         for inside in context.inside:
             for callee in inside.callees:
                 if callee.form is None:
-                    self._gap(inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}")
+                    self._gap(
+                        inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}"
+                    )
         code = context.code
         for piece in context.variant.flow.misread:
             if context.variant.open_at(piece.node):

@@ -1,6 +1,7 @@
 """A block opened, or a self-contained access made, inside an open block: the inner close shuts the outer block.
 
-"Nesting is not supported" (arch/powerpc/include/asm/book3s/64/kup.h); on x86 the inner clac() clears the only flag there is.
+"Nesting is not supported" (arch/powerpc/include/asm/book3s/64/kup.h); on x86 the inner clac() clears the only flag
+there is.
 """
 
 from __future__ import annotations

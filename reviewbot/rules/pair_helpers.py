@@ -24,7 +24,8 @@ _PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelperPairs:
-    """The helper makes `count` accesses in `direction` to what its parameter number `argument` points to, and calls nothing."""
+    """The helper makes `count` accesses in `direction` to what its parameter number `argument` points to, and calls
+    nothing."""
 
     argument: int
     direction: str

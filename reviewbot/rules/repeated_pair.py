@@ -1,8 +1,9 @@
 """Two or more pairs of switches that one block could replace.
 
-Each self-contained access opens and closes; on POWER9 a pair is about 260 cycles (20201015150159.28933-1-cmr@codefail.de:
-44 pairs a signal became 11, and 158408 signals a second 253053). Pairs are mergeable when they lie on one path, access one
-object in one direction, and nothing between them is forbidden in a block.
+Each self-contained access opens and closes; on POWER9 a pair is about 260 cycles
+(20201015150159.28933-1-cmr@codefail.de: 44 pairs a signal became 11, and 158408 signals a second 253053). Pairs are
+mergeable when they lie on one path, access one object in one direction, and nothing between them is forbidden in a
+block.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ def _opener(context: Context, first: Pair) -> str:
     """The opener that asks first and opens in the run's direction."""
     for entries in context.book.architectures["generic"].entries.values():
         for entry in entries:
-            if entry.effect is Effect.OPEN and entry.result is Result.STATUS and entry.direction.value == first.direction:
+            if (
+                entry.effect is Effect.OPEN
+                and entry.result is Result.STATUS
+                and entry.direction.value == first.direction
+            ):
                 return entry.name
     return first.call.name

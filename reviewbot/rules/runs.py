@@ -1,4 +1,5 @@
-"""Runs of pairs that one block could replace: accesses to one object, one after another on a path, nothing forbidden between."""
+"""Runs of pairs that one block could replace: accesses to one object, one after another on a path, nothing forbidden
+between."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ WORTH_RESOLVING = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """An access (or a block, or a helper with `count` of them) at `node`; `ends` are the nodes behind which access is closed
-    again."""
+    """An access (or a block, or a helper with `count` of them) at `node`; `ends` are the nodes behind which access is
+    closed again."""
 
     node: int
     call: Call
@@ -144,7 +145,9 @@ class _Chains:
     def is_anything(self, minimum: int) -> bool:
         """Whether some run has `minimum` pairs, joins blocks, or repeats in a loop."""
         return any(
-            sum(pair.count for pair in run.pairs) >= minimum or run.loop is not None or any(p.is_block for p in run.pairs)
+            sum(pair.count for pair in run.pairs) >= minimum
+            or run.loop is not None
+            or any(p.is_block for p in run.pairs)
             for run in self.runs()
         )
 

@@ -1,7 +1,7 @@
 """A call that may sleep or schedule inside a block.
 
-The state of user access is saved on interrupts but not on an explicit context switch: the next task runs with access open,
-and this one later finds it shut (00ff1eaac129, 94902d849e85).
+The state of user access is saved on interrupts but not on an explicit context switch: the next task runs with access
+open, and this one later finds it shut (00ff1eaac129, 94902d849e85).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A copy whose size is a compile-time constant of 1, 2, 4 or 8 bytes: get_user or put_user is meant.
 
-Neither x86 (4b842e4e25b1) nor powerpc (6b385d1d7c0a) expands small copies any more, so the whole copy routine runs for one
-word (d3ccc9781560). Whether the scalar form may take its place depends on the object's width on every architecture
+Neither x86 (4b842e4e25b1) nor powerpc (6b385d1d7c0a) expands small copies any more, so the whole copy routine runs for
+one word (d3ccc9781560). Whether the scalar form may take its place depends on the object's width on every architecture
 (5499802b2284).
 """
 

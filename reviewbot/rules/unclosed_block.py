@@ -1,7 +1,7 @@
 """A path that leaves the function with access open.
 
-From then on the task reads and writes user memory unguarded, until something else happens to close it (CVE-2017-5123 shows
-what unguarded access is worth to an attacker).
+From then on the task reads and writes user memory unguarded, until something else happens to close it (CVE-2017-5123
+shows what unguarded access is worth to an attacker).
 """
 
 from __future__ import annotations
