@@ -186,7 +186,8 @@ class _Reader(AnnotationReader):
         if self._depth > MAX_NESTING:
             raise NotADeclarationError("nested too deeply")
         stars = self._pointers()
-        name, inner = "", _same
+        name = ""
+        inner: _Wrap = _same
         is_pointer = stars > 0
         token = self._peek()
         if token == "(" and self._is_nested_declarator():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from reviewbot.csyntax.arithmetic import apply_binary, wrapped
 from reviewbot.csyntax.c_expressions import (
@@ -22,7 +23,7 @@ from reviewbot.csyntax.c_tokens import Tokens, split_at
 from reviewbot.csyntax.c_types import Array, CType, Declared, Record, type_text
 from reviewbot.csyntax.expression_types import ExpressionTypes
 from reviewbot.csyntax.function_scope import Local
-from reviewbot.csyntax.layout import agreed, extent_of, members_named, offset_of
+from reviewbot.csyntax.layout import agreed, agreed_among, extent_of, members_named, offset_of
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.unknown_size import UnknownSizeError
 from reviewbot.rulebook.types import Intrinsic
@@ -76,18 +77,17 @@ class Evaluation(ExpressionTypes):
         if self._overlay(name) is not None:
             raise UnknownSizeError(f"`{name}` is a variable")
         if locals_:
-            return agreed([lambda x=x: self._local_value(x) for x in locals_], f"`{name}`")  # type: ignore[misc]
+            return agreed_among(locals_, self._local_value, f"`{name}`")
         word_size = self.table.word_size_value(name, self.model.abi.pointer_bytes)
         if word_size is not None:
             return word_size
         ways: list[Callable[[], int]] = [
-            lambda b=b: self.within(name, lambda: self.constant(b))  # type: ignore[misc]
-            for b in self._expansions(name, None)
+            partial(self.within, name, partial(self.constant, body)) for body in self._expansions(name, None)
         ]
         for expression, step in self.definitions.enumerators(name):
-            ways.append(lambda e=expression, s=step: self._enumerator_value(name, e, s))  # type: ignore[misc]
+            ways.append(partial(self._enumerator_value, name, expression, step))
         if not ways:
-            ways = [lambda v=v: self._constant_variable(v) for v in self.definitions.variables(name)]  # type: ignore[misc]
+            ways = [partial(self._constant_variable, each) for each in self.definitions.variables(name)]
         if not ways:
             raise UnknownSizeError(f"`{name}` is not defined in any file seen")
         return agreed(ways, f"`{name}`")
@@ -153,10 +153,7 @@ class Evaluation(ExpressionTypes):
         bodies = self._expansions(name, tree.arguments) if name not in self._expanding else []
         if not bodies:
             raise UnknownSizeError(f"`{name}()` is called")
-        return agreed(
-            [lambda b=b: self.within(name, lambda: self.constant(b)) for b in bodies],  # type: ignore[misc]
-            f"`{name}()`",
-        )
+        return agreed_among(bodies, lambda body: self.within(name, lambda: self.constant(body)), f"`{name}()`")
 
     def _intrinsic_value(self, intrinsic: Intrinsic, name: str, arguments: tuple[Tokens, ...]) -> int:
         try:
@@ -206,8 +203,7 @@ class Evaluation(ExpressionTypes):
         return total
 
     def _one_offset(self, ctype: CType, name: str) -> int:
-        ways = [lambda r=r: self._offset_in(r, name) for r in self.resolved(ctype)]  # type: ignore[misc]
-        return agreed(ways, f"the offset of {name}")
+        return agreed_among(self.resolved(ctype), lambda each: self._offset_in(each, name), f"the offset of {name}")
 
     def _offset_in(self, ctype: CType, name: str) -> int:
         if not isinstance(ctype, Record):

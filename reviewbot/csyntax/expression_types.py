@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from reviewbot.csyntax.arithmetic import common_type, promoted
 from reviewbot.csyntax.c_expressions import (
@@ -35,7 +36,7 @@ from reviewbot.csyntax.c_types import (
     Void,
     type_text,
 )
-from reviewbot.csyntax.layout import agreed, members_named
+from reviewbot.csyntax.layout import agreed, agreed_among, members_named
 from reviewbot.csyntax.literals import literal_type, string_bytes
 from reviewbot.csyntax.type_names import TypeNames
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
@@ -95,7 +96,7 @@ class ExpressionTypes(TypeNames):
                     return each
             raise UnknownSizeError(f"{type_text(ctype)} is no pointer")
 
-        return agreed([lambda e=e: target(e) for e in self.resolved(ctype)], f"the target of {type_text(ctype)}")  # type: ignore[misc]
+        return agreed_among(self.resolved(ctype), target, f"the target of {type_text(ctype)}")
 
     def _named_type(self, name: str) -> CType:
         overlay = self._overlay(name)
@@ -106,24 +107,25 @@ class ExpressionTypes(TypeNames):
             return local
         known = self.definitions
         bodies = self._expansions(name, None)
-        ways: list[Callable[[], CType]] = [
-            lambda b=b: self.within(name, lambda: self.type_of(self.parsed(b)))  # type: ignore[misc]
-            for b in bodies
-        ]
+        ways: list[Callable[[], CType]] = [partial(self._type_of_body, name, body) for body in bodies]
         if not ways:
-            ways = [lambda v=v: self._complete(v) for v in known.variables(name)]  # type: ignore[misc]
+            ways = [partial(self._complete, each) for each in known.variables(name)]
         if not ways and known.enumerators(name):
             return INT
         if not ways:
-            ways = [lambda r=r: Function(returns=r) for r in known.return_types(name)]  # type: ignore[misc]
+            ways = [partial(Function, returns=each) for each in known.return_types(name)]
         if not ways:
             raise UnknownSizeError(f"`{name}` is not declared in any file seen")
         return agreed(ways, f"`{name}`")
 
+    def _type_of_body(self, name: str, body: Tokens) -> CType:
+        """The type of what the macro `name` stands for."""
+        return self.within(name, lambda: self.type_of(self.parsed(body)))
+
     def _local_type(self, name: str) -> CType | None:
         locals_ = self.scope.locals_named(name, self.at)
         if locals_:
-            return agreed([lambda x=x: self._declared_type(x.declared) for x in locals_], f"`{name}`")  # type: ignore[misc]
+            return agreed_among(locals_, lambda each: self._declared_type(each.declared), f"`{name}`")
         call = self.scope.macro_declaring(name, self.at)
         for piece in (self.expanded_members(call) or ()) if call else ():
             for declared in self._declarations(piece):
@@ -212,7 +214,7 @@ class ExpressionTypes(TypeNames):
     def _same_type(self, types: list[CType], what: str) -> CType:
         """The first of several types if they are all the same behind their names."""
         if len(types) > 1:
-            agreed([lambda t=t: self.only(t) for t in types], what)  # type: ignore[misc]
+            agreed_among(types, self.only, what)
         return types[0]
 
     def _call_type(self, tree: Call) -> CType:
@@ -229,10 +231,7 @@ class ExpressionTypes(TypeNames):
             return SIZE
         bodies = self._expansions(name, tree.arguments) if name not in self._expanding else []
         if bodies:
-            return agreed(
-                [lambda b=b: self.within(name, lambda: self.type_of(self.parsed(b))) for b in bodies],  # type: ignore[misc]
-                f"`{name}()`",
-            )
+            return agreed_among(bodies, partial(self._type_of_body, name), f"`{name}()`")
         returns = self.definitions.return_types(name)
         if not returns:
             raise UnknownSizeError(f"`{name}()` is not declared in any file seen")

@@ -125,9 +125,9 @@ class ExpressionReader:
         true, false = self.condition(_field(node, "condition"), fragment)
         consequence = node.child_by_field_name("consequence")
         self.graph.ends = true
-        if consequence is None:
-            yes_true, yes_false = true, []
-        else:
+        yes_true: list[End] = true
+        yes_false: list[End] = []
+        if consequence is not None:
             yes_true, yes_false = self.condition(consequence, fragment)
         self.graph.ends = false
         no_true, no_false = self.condition(_field(node, "alternative"), fragment)

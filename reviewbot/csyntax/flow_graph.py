@@ -12,7 +12,7 @@ End = tuple[int, Guard | None]
 MAX_NODES = 50_000
 
 
-class FlowTooLarge(Exception):
+class FlowTooLargeError(Exception):
     """The function and the macros in it are larger than what is worth looking at; the caller reports a gap."""
 
 
@@ -42,7 +42,7 @@ class FlowGraph:
     def new_node(self, action: Action | None) -> int:
         """A node that nothing leads to yet."""
         if len(self._actions) >= MAX_NODES:
-            raise FlowTooLarge
+            raise FlowTooLargeError
         self._actions.append(action)
         self._edges.append([])
         self._loops_of.append(tuple(self.loop_stack))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from reviewbot.csyntax.abi import DataModel
@@ -29,6 +30,7 @@ from reviewbot.csyntax.members import Item, TooManyVariantsError, member_variant
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
 from reviewbot.rulebook.types import TypeTable
 
+_Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
 
 
@@ -95,6 +97,11 @@ def agreed(values: Iterable[Callable[[], _Value]], what: str) -> _Value:
     return found[0]
 
 
+def agreed_among(items: Iterable[_Item], work: Callable[[_Item], _Value], what: str) -> _Value:
+    """The value that `work` gives for every one of the items; see agreed()."""
+    return agreed((partial(work, item) for item in items), what)
+
+
 def extent_of(ctype: CType, near: Surroundings) -> Extent:
     """Size and alignment of a complete type. Raises UnknownSizeError."""
     near.deeper()
@@ -124,8 +131,7 @@ def extent_of(ctype: CType, near: Surroundings) -> Extent:
         case Odd():
             raise UnknownSizeError(ctype.why)
         case _:
-            ways = [lambda t=t: extent_of(t, near) for t in near.resolved(ctype)]  # type: ignore[misc]
-            extent = _agreed_extent(ways, ctype)
+            extent = _agreed_extent([partial(extent_of, each, near) for each in near.resolved(ctype)], ctype)
     near.higher()
     return extent
 
@@ -147,7 +153,7 @@ def members_named(record: Record, name: str, near: Surroundings) -> list[CType]:
 def offset_of(record: Record, name: str, near: Surroundings) -> int:
     """The offset of a member in bytes, the same in every variant. Raises UnknownSizeError."""
     variants = _variants(record, near)
-    return agreed([lambda v=v: _lay_out(record, v, near, name)[1] for v in variants], f"the offset of {name}")  # type: ignore[misc]
+    return agreed_among(variants, lambda items: _lay_out(record, items, near, name)[1], f"the offset of {name}")
 
 
 def _basic_extent(basic: Basic, model: DataModel) -> Extent:
@@ -168,17 +174,19 @@ def _array_extent(array: Array, near: Surroundings) -> Extent:
 
 
 def _record_extent(record: Record, near: Surroundings) -> Extent:
-    ways = [lambda v=v: _lay_out(record, v, near)[0] for v in _variants(record, near)]  # type: ignore[misc]
-    return _agreed_extent(ways, record)
+
+    def extent(items: tuple[Item, ...]) -> Extent:
+        return _lay_out(record, items, near)[0]
+
+    return _agreed_extent([partial(extent, items) for items in _variants(record, near)], record)
 
 
 def _named_extent(ctype: Named, near: Surroundings) -> Extent:
     """Like extent_of; step by step, because each typedef on the way may have an aligned attribute of its own."""
-    ways = [lambda t=t: extent_of(t, near) for t in near.typedef_types(ctype)]  # type: ignore[misc]
-    return _agreed_extent(ways, ctype)
+    return _agreed_extent([partial(extent_of, each, near) for each in near.typedef_types(ctype)], ctype)
 
 
-def _agreed_extent(ways: list[Callable[[], Extent]], ctype: CType) -> Extent:
+def _agreed_extent(ways: Iterable[Callable[[], Extent]], ctype: CType) -> Extent:
     alignments: set[int | None] = set()
 
     def size(way: Callable[[], Extent]) -> int:
@@ -186,7 +194,7 @@ def _agreed_extent(ways: list[Callable[[], Extent]], ctype: CType) -> Extent:
         alignments.add(extent.alignment)
         return extent.size
 
-    total = agreed([lambda w=w: size(w) for w in ways], f"the size of {type_text(ctype)}")  # type: ignore[misc]
+    total = agreed_among(ways, size, f"the size of {type_text(ctype)}")
     return Extent(total, alignments.pop() if len(alignments) == 1 else None)
 
 

@@ -123,7 +123,9 @@ def _bind(macro: Macro, arguments: tuple[Argument, ...]) -> dict[str, tuple[Argu
         arguments = (Argument(text=b"", offset=0),)
     if len(arguments) < count or (len(arguments) > count and macro.variadic is None):
         return None
-    values = {name: (argument,) for name, argument in zip(macro.parameters, arguments, strict=False)}
+    values: dict[str, tuple[Argument, ...]] = {
+        name: (argument,) for name, argument in zip(macro.parameters, arguments, strict=False)
+    }
     if macro.variadic is not None:
         values[macro.variadic] = arguments[count:]
     return values

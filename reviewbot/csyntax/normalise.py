@@ -60,7 +60,8 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
 @lru_cache(maxsize=8)
 def _annotations(words: Words) -> re.Pattern[bytes]:
     names = words.annotations | words.notrace | words.noinstr | words.inline | words.always_inline
-    alternatives = b"|".join(sorted((re.escape(n.encode()) for n in names), key=lambda n: (-len(n), n)))
+    longest_first = sorted((re.escape(name.encode()) for name in names), key=len, reverse=True)
+    alternatives = b"|".join(longest_first)
     return re.compile(rb"\b(?:" + alternatives + rb")\b(?![ \t]*\()") if names else re.compile(rb"(?!)")
 
 

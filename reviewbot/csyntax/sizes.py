@@ -27,7 +27,7 @@ from reviewbot.csyntax.c_types import (
 )
 from reviewbot.csyntax.evaluation import Evaluation
 from reviewbot.csyntax.function_scope import FunctionScope
-from reviewbot.csyntax.layout import agreed, extent_of, members_named
+from reviewbot.csyntax.layout import agreed_among, extent_of, members_named
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.lookups import Definitions, Lookup
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
@@ -249,7 +249,7 @@ def _object_on(
         target = _target(address, asked)
         text = type_text(target)
         variants = asked.resolved(target)
-        kind = agreed([lambda v=v: _kind(v, asked) for v in variants], f"the kind of {text}")  # type: ignore[misc]
+        kind = agreed_among(variants, lambda each: _kind(each, asked), f"the kind of {text}")
         is_word_array = all(_is_word_array(each, asked) for each in variants)
     except IncompleteTypeError as error:
         return _Object(_kind_of_incomplete(text), None, text, reason=str(error))

@@ -78,7 +78,7 @@ def read_flow(body: bytes, offset: int, meaning: Meaning) -> Flow:
     """The flow of a function body `{ … }` that stands at `offset` in its file (one #if variant, comments may be
     present).
 
-    Raises FlowTooLarge for what is too big to be worth a look."""
+    Raises FlowTooLargeError for what is too big to be worth a look."""
     fragment = Fragment(text=body, source=body, offset=offset)
     tree, syntax, parsed = parse_fragment(fragment, meaning)
     reader = StatementReader(FlowGraph(), meaning)

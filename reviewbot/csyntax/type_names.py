@@ -25,7 +25,7 @@ from reviewbot.csyntax.c_types import (
     type_text,
 )
 from reviewbot.csyntax.function_scope import FunctionScope
-from reviewbot.csyntax.layout import agreed
+from reviewbot.csyntax.layout import agreed_among
 from reviewbot.csyntax.lookups import Definitions, Kind, describe, expand_macro
 from reviewbot.csyntax.members import Item
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
@@ -116,7 +116,7 @@ class TypeNames(ABC):
 
     def only(self, ctype: CType) -> CType:
         """`resolved`, where all definitions agree."""
-        return agreed([lambda e=e: e for e in self.resolved(ctype)], type_text(ctype))  # type: ignore[misc]
+        return agreed_among(self.resolved(ctype), _as_it_is, type_text(ctype))
 
     def expanded_members(self, item: Item) -> tuple[Item, ...] | None:
         """The member declarations that a macro stands for; None if the item is no macro call."""
@@ -125,7 +125,7 @@ class TypeNames(ABC):
         expansions = self._expansions(item[0], tuple(split_at(item[2:-1], ",")))
         if not expansions:
             return None
-        body = agreed([lambda e=e: e for e in expansions], f"the macro {item[0]}")  # type: ignore[misc]
+        body = agreed_among(expansions, _as_it_is, f"the macro {item[0]}")
         return tuple(piece for piece in split_at(body, ";") if piece)
 
     def typedef_types(self, ctype: Named) -> tuple[CType, ...]:
@@ -210,3 +210,7 @@ class TypeNames(ABC):
         if first in TYPE_STARTERS:
             return True
         return is_identifier(first) and (len(tokens) == 1 or tokens[1] == "*") and self.is_type(first)
+
+
+def _as_it_is(value: _Value) -> _Value:
+    return value

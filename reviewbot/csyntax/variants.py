@@ -51,7 +51,7 @@ def split_variants(text: bytes, enclosing: tuple[str, ...] = ()) -> tuple[Varian
     directives = [_to_directive(match) for match in _DIRECTIVE.finditer(text)]
     if not directives:
         return (Variant(text=text, conditions=(), is_exhaustive=True),)
-    fixed = {literal: truth for literal, truth in map(_to_literal, enclosing)}
+    fixed = dict(map(_to_literal, enclosing))
     free = sorted({_to_literal(d.condition)[0] for d in directives if d.condition} - set(fixed) - {"0", "1"})
     choices, is_exhaustive = _choices(free)
     found: dict[bytes, Variant] = {}

@@ -10,7 +10,7 @@ from functools import cached_property
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
-from reviewbot.csyntax.flow_graph import FlowTooLarge
+from reviewbot.csyntax.flow_graph import FlowTooLargeError
 from reviewbot.csyntax.items import Item, function_at, functions_holding
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.statements import read_flow
@@ -35,8 +35,11 @@ def _is_declaration(data: bytes, offset: int) -> bool:
 
 
 def _words(names: set[str]) -> re.Pattern[bytes]:
-    alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
-    return re.compile(rb"\b(?:" + alternatives + rb")\b")
+    return re.compile(rb"\b(?:" + _alternatives(names) + rb")\b")
+
+
+def _alternatives(names: set[str]) -> bytes:
+    return "|".join(sorted(names, key=len, reverse=True)).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,8 +211,7 @@ class CodeReader:
         """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
         name."""
         names = {entry.name for entry in self._all_entries() if entry.small_copy}
-        alternatives = b"|".join(sorted((name.encode() for name in names), key=lambda n: (-len(n), n)))
-        return re.compile(rb"(?<![\w])(" + alternatives + rb")\s*\(")
+        return re.compile(rb"(?<![\w])(" + _alternatives(names) + rb")\s*\(")
 
     @cached_property
     def closers(self) -> re.Pattern[bytes]:
@@ -253,7 +255,7 @@ class CodeReader:
         for variant in split_variants(blank_comments(body), conditions):
             try:
                 flow = read_flow(variant.text, item.body, meaning)
-            except (FlowTooLarge, RecursionError):
+            except (FlowTooLargeError, RecursionError):
                 reason = "the function, with the macros in it, is too large to follow"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
                 continue

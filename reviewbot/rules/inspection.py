@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.csyntax.variants import condition_of
@@ -155,7 +156,7 @@ def _needs_caller(code: FunctionCode) -> bool:
         primitive.effect
         for variant in code.variants
         for node in variant.flow.nodes
-        if node.action is not None and hasattr(node.action, "name") and (primitive := code.primitive(node.action))
+        if isinstance(node.action, Call) and (primitive := code.primitive(node.action))
     }
     return Effect.INSIDE in effects and not effects & {Effect.OPEN, Effect.SCOPED}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reviewbot.csyntax.flow import Call
 from reviewbot.findings.finding import Observation
 from reviewbot.graph.paths import BY_CALLER
 from reviewbot.rulebook.primitives import Effect
@@ -24,7 +25,8 @@ def find(context: Context) -> Iterator[Observation]:
             link = context.opener_link(opened)
             if opened.node == BY_CALLER or link is None:
                 continue
-            opener = context.code.primitive(context.variant.flow.nodes[opened.node].action)  # type: ignore[arg-type]
+            call = context.variant.flow.nodes[opened.node].action
+            opener = context.code.primitive(call) if isinstance(call, Call) else None
             if opener is None or not opener.closed_by or _ends(use) & set(opener.closed_by):
                 continue
             yield Observation(
