@@ -11,9 +11,9 @@ from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.flow_graph import FlowTooLargeError
+from reviewbot.csyntax.function_flow import read_flow
 from reviewbot.csyntax.items import Item, function_at, functions_holding
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
-from reviewbot.csyntax.statements import read_flow
 from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects

@@ -1,0 +1,50 @@
+"""Parsing a fragment: normalised before, with the labels and the scoped statements in it told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reviewbot.csyntax.fragment import Fragment
+from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.csyntax.meaning import Meaning
+from reviewbot.csyntax.normalise import normalise
+from reviewbot.csyntax.parser import parse_body
+from reviewbot.rulebook.primitives import Effect
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Syntax
+    from tree_sitter import Tree
+
+_LABEL = re.compile(rb"(?<![\w?:'\"])([A-Za-z_]\w*)[ \t]*:(?![:\w])")
+_NOT_LABELS = frozenset({"default", "case"})
+_WORD_BEFORE_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+
+
+def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax | None, Fragment]:
+    """Normalise and parse a fragment whose text is `{ … }`; gives the tree (keep it), the body and the fragment as
+    parsed."""
+    clean = blank_comments(fragment.source, literals=True)
+    scoped = frozenset(name for name in _heads(clean) if is_scoped(meaning, name))
+    normal = normalise(clean, meaning.words, scoped)
+    labels = dict(fragment.labels)
+    if fragment.is_expansion:
+        for match in _LABEL.finditer(clean):
+            name = match.group(1).decode()
+            if name not in _NOT_LABELS and not any(
+                s.start <= match.start() < s.start + s.length for s in fragment.segments
+            ):
+                labels[name] = f"{name}@{fragment.serial}"
+    parsed = replace(fragment, text=normal.text, heads=normal.heads, labels=labels)
+    tree, body = parse_body(normal.text)
+    return tree, body, parsed
+
+
+def _heads(text: bytes) -> set[str]:
+    return {match.group(1).decode() for match in _WORD_BEFORE_PARENTHESIS.finditer(text)}
+
+
+def is_scoped(meaning: Meaning, name: str) -> bool:
+    primitive = meaning.primitive(name)
+    return primitive is not None and primitive.effect is Effect.SCOPED
