@@ -68,7 +68,7 @@ def _with_attributes() -> Iterator[object]:
                 yield pytest.param(fixture, wanted, id=f"{fixture.name}:{wanted.line}")
 
 
-@pytest.mark.parametrize(("fixture", "wanted"), _with_attributes())
+@pytest.mark.parametrize(("fixture", "wanted"), list(_with_attributes()))
 def test_says_callee_size_and_the_rest_rightly(fixture: Fixture, wanted: Expectation) -> None:
     """The attributes behind the slug (callee=, bytes=, pairs=, direction=, arch=, condition=) hold for the finding."""
     path = wanted.path or fixture.path

@@ -32,7 +32,10 @@ def apply_binary(operator: str, left: int, right: int) -> int:
             return left ^ right
         case ",":
             return right
-    return _compare(operator, left, right)
+    holds = compare(operator, left, right)
+    if holds is None:
+        raise UnknownSizeError("it is not a constant")
+    return int(holds)
 
 
 def _divide(operator: str, left: int, right: int) -> int:
@@ -44,21 +47,22 @@ def _divide(operator: str, left: int, right: int) -> int:
     return quotient if operator == "/" else left - quotient * right
 
 
-def _compare(operator: str, left: int, right: int) -> int:
+def compare(operator: str, left: int, right: int) -> bool | None:
+    """Whether the comparison holds; None if the operator compares nothing."""
     match operator:
         case "==":
-            return int(left == right)
+            return left == right
         case "!=":
-            return int(left != right)
+            return left != right
         case "<":
-            return int(left < right)
+            return left < right
         case ">":
-            return int(left > right)
+            return left > right
         case "<=":
-            return int(left <= right)
+            return left <= right
         case ">=":
-            return int(left >= right)
-    raise UnknownSizeError("it is not a constant")
+            return left >= right
+    return None
 
 
 def wrapped(value: int, ctype: CType, model: DataModel) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-_BRACKETS = re.compile(rb"[()\[\]{}]")
 _ARGUMENT_STOPS = re.compile(rb"[()\[\]{},]")
 _PARENTHESES = re.compile(rb"[()]")
 
@@ -35,20 +34,6 @@ def split_arguments(text: bytes, start: int, end: int) -> list[tuple[int, int]]:
     if spans or last[0] < last[1]:
         spans.append(last)
     return spans
-
-
-def brace_end(text: bytes, start: int) -> int | None:
-    """The offset behind the `}` that closes the `{` at `start`, or None."""
-    depth = 0
-    for match in _BRACKETS.finditer(text, start):
-        char = match.group()
-        if char == b"{":
-            depth += 1
-        elif char == b"}":
-            depth -= 1
-            if depth == 0:
-                return match.end()
-    return None
 
 
 def _stripped(text: bytes, start: int, end: int) -> tuple[int, int]:

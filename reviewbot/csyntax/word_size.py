@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from reviewbot.csyntax.abi import Abi
+from reviewbot.csyntax.arithmetic import compare
 from reviewbot.csyntax.c_expressions import (
     Binary,
     Call,
@@ -81,22 +82,10 @@ class _Facts:
                 return int(settles)
         if left is None or right is None:
             return None
-        match tree.operator:
-            case "==":
-                return int(left == right)
-            case "!=":
-                return int(left != right)
-            case "<":
-                return int(left < right)
-            case ">":
-                return int(left > right)
-            case "<=":
-                return int(left <= right)
-            case ">=":
-                return int(left >= right)
-            case "&&" | "||":
-                return int(tree.operator == "&&")
-        return None
+        if tree.operator in ("&&", "||"):
+            return int(tree.operator == "&&")
+        holds = compare(tree.operator, left, right)
+        return None if holds is None else int(holds)
 
     def _named(self, name: str) -> int | None:
         if name in self._table.bits:

@@ -186,10 +186,6 @@ class Repository:
         single = tuple(row.split(" ", 1)[0] for row in rows if row.count(" ") < 2)
         return single, len(rows) - len(single)
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The id of the best common ancestor of two resolved commits, or None."""
-        return decode(self._git.run("merge-base", one, other, accept=(0, 1))).strip() or None
-
     def recent_commits(self, paths: Sequence[str], limit: int, timeout_s: float = 20.0) -> tuple[str, ...]:
         """Ids of at most `limit` commits: HEAD, newest tags and branches, then what touched `paths` lately."""
         refs = self._git.run("for-each-ref", "--sort=-creatordate", f"--count={limit // 2}", "--format=%(objectname)")
@@ -215,10 +211,6 @@ class Repository:
     def diff_of_commit(self, commit_id: str) -> bytes:
         """The diff of a resolved commit against its first parent, or against nothing for a root commit."""
         return self._git.run_bounded("diff-tree", "-r", "-p", "--root", "--no-commit-id", *_DIFF, commit_id, "--")
-
-    def diff_of_trees(self, before: str, after: str) -> bytes:
-        """The diff between two resolved commits or trees."""
-        return self._git.run_bounded("diff-tree", "-r", "-p", *_DIFF, before, after, "--")
 
     def diff_of_index(self, against: str | None = None) -> bytes:
         """What is staged, as a diff against a resolved commit (None: against nothing, before the first commit)."""

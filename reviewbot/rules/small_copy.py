@@ -32,8 +32,7 @@ def find(text: FunctionText) -> Iterator[Observation]:
         widths = {width for width in (size.ilp32, size.lp64) if width is not None}
         if widths and widths <= SMALL:
             target = _kernel_side(text, call)
-            if not _is_part_of_array(size, target):
-                yield _to_observation(text, call, size, target)
+            yield _to_observation(text, call, size, target)
 
 
 def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
@@ -54,11 +53,6 @@ def _kernel_side(text: FunctionText, call: TextCall) -> ObjectResult:
     argument = call.arguments[index]
     at = argument.offset - text.item.start
     return kernel_object(argument.text, at, scope_of(text.item.text), lambda kinds, name: _lookup(text, kinds, name))
-
-
-def _is_part_of_array(size: SizeResult, target: ObjectResult) -> bool:
-    """A literal length into a text buffer is a string operation, not one value."""
-    return False
 
 
 def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target: ObjectResult) -> Observation:
