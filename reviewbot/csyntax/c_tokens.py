@@ -16,7 +16,6 @@ _COMMENT = r"/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*"
 _LITERAL = r"""(?:L|u8|u|U)?\"(?:\\.|[^\"\\])*\"|(?:L|u|U)?'(?:\\.|[^'\\\n])*'"""
 _TOKEN = re.compile(
     rf"""
-    (?:\s+|\\\n|{_COMMENT})*
     ({_LITERAL}
       | \.?[0-9](?:[eEpP][+-]|[\w.])*
       | [A-Za-z_$][\w$]*
@@ -43,14 +42,14 @@ def _tokenise(text: str) -> Tokens:
     if "#" in text or "/*" in text or "//" in text:
         text = without_comments(text)
     if "#" not in text:
-        return tuple(_TOKEN.findall(text))
+        return tuple(_TOKEN.findall(text.replace("\\\n", "  ")))
     tokens: list[str] = []
     position = 0
     for directive in _DIRECTIVE.finditer(text):
-        tokens += _TOKEN.findall(text, position, directive.start())
+        tokens += _TOKEN.findall(text[position : directive.start()].replace("\\\n", "  "))
         tokens.append(" ".join(directive.group().replace("\\\n", " ").split()))
         position = directive.end()
-    return (*tokens, *_TOKEN.findall(text, position))
+    return (*tokens, *_TOKEN.findall(text[position:].replace("\\\n", "  ")))
 
 
 def without_comments(text: str) -> str:

@@ -13,7 +13,7 @@ from reviewbot.graph.callees import Callee, CalleeResolver
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open, Paths
 from reviewbot.rulebook.policy import CalleeForm
-from reviewbot.rulebook.primitives import Direction, Primitive
+from reviewbot.rulebook.primitives import Primitive
 
 MAX_CHAIN = 24
 
@@ -98,22 +98,6 @@ class Reach:
                         for inner in self._of_callee(callee, opened):
                             if len(inner.chain) < MAX_CHAIN:
                                 yield replace(inner, chain=steps + inner.chain)
-
-    def may_run_in_block(self, call: Call, code: FunctionCode) -> bool:
-        """Whether the policies of the function's place let the call, and all that it runs, stand in a block."""
-        if call.name in self._reader.book.words.sleeping:
-            return False
-        if not self._reader.symbols.declared(call.name, code.path, code.arch).definitions:
-            return False  # it lives in another object, where nothing is inline
-        opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
-        callees = self._resolver.resolve(call, code.path, code.arch, code.item.text)
-        return all(callee.is_body_run and self._is_quiet(callee, opened) for callee in callees)
-
-    def _is_quiet(self, callee: Callee, opened: Open) -> bool:
-        return all(
-            inside.primitive is None and all(each.is_body_run for each in inside.callees)
-            for inside in self._of_callee(callee, opened)
-        )
 
     def _of_callee(self, callee: Callee, opened: Open) -> tuple[InsideCall, ...]:
         """What runs in the callee's body, with chains that begin there; remembered, and empty where it calls itself."""

@@ -13,6 +13,7 @@ from reviewbot.csyntax.macros import Argument
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
 from reviewbot.rules.pair_helpers import HelperPairs, base_of, pairs_of_helper
+from reviewbot.rules.quiet import is_harmless, is_quiet
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
 WORTH_RESOLVING = 3
@@ -51,16 +52,16 @@ def find_runs(context: Context) -> Iterator[Run]:
     pairs = {pair.node: pair for pair in _pairs(context)}
     if len(pairs) < 2 and not any(context.variant.flow.nodes[node].loops for node in pairs):
         return
-    likely = _Chains(context, pairs, lambda call: _is_harmless(context, call) is not False)
+    likely = _Chains(context, pairs, lambda call: is_harmless(context.code, call.name) is not False)
     if not likely.is_anything(2):
         return
     is_worth_it = likely.is_anything(WORTH_RESOLVING)
 
     def may_pass(call: Call) -> bool:
-        known = _is_harmless(context, call)
+        known = is_harmless(context.code, call.name)
         if known is not None or not is_worth_it:
             return bool(known)
-        return context.reach.may_run_in_block(call, context.code)
+        return is_quiet(context.code, call.name)
 
     yield from _Chains(context, pairs, may_pass).runs()
 
@@ -119,17 +120,6 @@ def _is_chained(context: Context, index: int) -> bool:
     edges = context.variant.flow.nodes[index].edges
     following = [context.variant.flow.nodes[edge.target].action for edge in edges]
     return any(isinstance(action, Assign) and action.is_step for action in following)
-
-
-def _is_harmless(context: Context, call: Call) -> bool | None:
-    """Whether the call may stand in a block, as far as names alone tell (None: they do not)."""
-    words = context.book.words
-    if not call.name or call.name in words.sleeping:
-        return False
-    if call.name in words.safe_macros or call.name in words.builtins or call.name.startswith("__builtin_"):
-        return True
-    policies = context.book.policies_for(context.code.path)
-    return True if all(call.name in policy.safe_names for policy in policies) else None
 
 
 class _Chains:

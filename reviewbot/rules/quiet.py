@@ -1,0 +1,68 @@
+"""Whether a call may stand inside a block, told from what the file itself and its headers show; a doubt means no."""
+
+from __future__ import annotations
+
+import re
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.graph.code import FunctionCode
+
+MAX_DEPTH = 2
+MAX_BODY_BYTES = 4_000
+
+_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_INDIRECT = re.compile(rb"(?:->|\.)\s*\w+\s*\(|\)\s*\(")
+_KEYWORDS = frozenset(b"if while for switch return sizeof typeof __typeof__ do else case asm __asm__ volatile".split())
+
+
+def is_harmless(code: FunctionCode, name: str) -> bool | None:
+    """As far as the name alone tells; None when it tells nothing."""
+    words = code.reader.book.words
+    if not name or name in words.sleeping:
+        return False
+    if (
+        name in words.safe_macros
+        or name in words.builtins
+        or name in words.unevaluated
+        or name in words.condition_wrappers
+    ):
+        return True
+    if name.startswith("__builtin_"):
+        return True
+    policies = code.reader.book.policies_for(code.path)
+    return True if policies and all(name in policy.safe_names for policy in policies) else None
+
+
+def is_quiet(code: FunctionCode, name: str, depth: int = MAX_DEPTH) -> bool:
+    """Whether `name` is a macro or an inline function that calls nothing but harmless and quiet things. No search of
+    the tree: what lives in another object is a call that a block must not hold."""
+    known = is_harmless(code, name)
+    if known is not None:
+        return known
+    if depth < 0 or code.reader.book.primitive(name, code.arch) is not None:
+        return False
+    found = code.reader.symbols.declared(name, code.path, code.arch).definitions
+    return bool(found) and all(_is_quiet_body(code, each, depth) for each in found)
+
+
+def _is_quiet_body(code: FunctionCode, definition: Definition, depth: int) -> bool:
+    words = code.reader.book.words
+    is_inline = not (words.inline | words.always_inline).isdisjoint(definition.words)
+    if definition.kind is not DefinitionKind.MACRO and not (definition.kind is DefinitionKind.FUNCTION and is_inline):
+        return False
+    if len(definition.text) > MAX_BODY_BYTES:
+        return False
+    body = _body_of(definition)
+    if _INDIRECT.search(body):
+        return False
+    called = {match.group(1) for match in _CALLED.finditer(body)} - _KEYWORDS - {definition.name.encode()}
+    return all(is_quiet(code, each.decode(), depth - 1) for each in sorted(called))
+
+
+def _body_of(definition: Definition) -> bytes:
+    text = blank_comments(definition.text, literals=True)
+    if definition.kind is DefinitionKind.MACRO:
+        after = text.partition(definition.name.encode())[2]
+        return after.partition(b")")[2] if after.startswith(b"(") else after
+    return text.partition(b"{")[2]
