@@ -88,7 +88,7 @@ class JumpReader(ExpressionReader):
 
     def read_goto(self, node: Syntax, fragment: Fragment) -> None:
         label = node.child_by_field_name("label")
-        if label is None:
+        if label is None or node.has_error:
             self.misread(node, fragment, "a computed goto is not followed")
         else:
             target = self.label_node(fragment, fragment.key(*span(label)))

@@ -15,11 +15,12 @@ from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
 
 _TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
+_OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
 _CASE_RANGE = re.compile(rb"(\bcase\b[^:;{}\n]*?)(\.\.\.[^:;{}\n]*)(?=:)")
 _TYPE = (
     rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
 )
-_TYPE_FIRST = re.compile(rb"(?<=\w\()(?<!offsetof\()\s*(" + _TYPE + rb")(?=,)")
+_TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]*;")
 _ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
@@ -46,6 +47,7 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
     _blank_all(result, _LOCAL_LABEL, bytes(result))
     _blank_attributes(result, words)
     _replace_typeof(result)
+    _replace_offsetof(result)
     _blank_all(result, _CASE_RANGE, bytes(result), group=2)
     for pattern in (_TYPE_FIRST, _TYPE_LATER):
         for match in pattern.finditer(bytes(result)):
@@ -95,6 +97,15 @@ def _replace_typeof(result: bytearray) -> None:
         end = closing(text, match.end() - 1)
         if end is not None:
             result[match.start() : end + 1] = b"int" + blank(text[match.start() + 3 : end + 1])
+
+
+def _replace_offsetof(result: bytearray) -> None:
+    """A constant, whatever its member argument looks like (`offsetof(struct x, list[n])`)."""
+    text = bytes(result)
+    for match in _OFFSETOF.finditer(text):
+        end = closing(text, match.end() - 1)
+        if end is not None:
+            result[match.start() : end + 1] = b"0" + blank(text[match.start() + 1 : end + 1])
 
 
 def _blank_templates(result: bytearray) -> None:

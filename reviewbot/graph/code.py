@@ -259,10 +259,6 @@ class CodeReader:
                 reason = "the function, with the macros in it, is too large to follow"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
                 continue
-            for misread in flow.misread:
-                line = lines.line(misread.start)
-                unread[line, misread.reason] = Unread(line=line, reason=misread.reason)
-
             def primitive_of(call: Call) -> Primitive | None:
                 return self.primitive_of(call, path, arch)
 

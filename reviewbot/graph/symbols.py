@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.tags import find_tags
 from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
 from reviewbot.graph.includes import Includes, to_arch
@@ -30,6 +31,7 @@ _CALLABLE = frozenset(
         DefinitionKind.ENUMERATOR,
     )
 )
+_TAGS = frozenset((DefinitionKind.STRUCT, DefinitionKind.UNION, DefinitionKind.ENUM))
 _LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
 _WEAK = frozenset(("__weak", "weak", "__weak__"))
 _NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
@@ -67,6 +69,7 @@ class Symbols:
         self._includes = includes or Includes(tree)
         self._header_words = HeaderWords(tree)
         self._holders: dict[str, frozenset[str]] = {}
+        self._tags_in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
         self._in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
 
@@ -125,13 +128,14 @@ class Symbols:
         """The definitions of these kinds that the file sees: its own, else those of its headers. No search of the tree:
         what no #include leads to, the compiler does not see either.
         """
-        own = tuple(found for found in self._find(name, from_path) if found.kind in kinds)
+        find = self._find_tags if _TAGS.issuperset(kinds) else self._find
+        own = tuple(found for found in find(name, from_path) if found.kind in kinds)
         if own:
             return _without_fallbacks(name, own)
         included = [
             found
             for path in self._headers_with(name, from_path, arch)
-            for found in self._find(name, path)
+            for found in find(name, path)
             if found.kind in kinds
         ]
         return _without_fallbacks(name, included)
@@ -173,6 +177,12 @@ class Symbols:
             holders = self._holders[name]
             return [path for path in closure if path in holders]
         return self._header_words.holding(self._spellings(name), closure)
+
+    def _find_tags(self, name: str, path: str) -> tuple[Definition, ...]:
+        key = (name, path)
+        if key not in self._tags_in_file:
+            self._tags_in_file[key] = find_tags(self._tree.read(path) or b"", name, path)
+        return self._tags_in_file[key]
 
     def _find(self, name: str, path: str) -> tuple[Definition, ...]:
         key = (name, path)

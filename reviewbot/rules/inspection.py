@@ -141,7 +141,9 @@ class _File:
                     )
         code = context.code
         for piece in context.variant.flow.misread:
-            if context.variant.open_at(piece.node):
+            # In a block nothing may be missed; elsewhere only statements matter, for the paths go through them.
+            is_in_block = bool(context.variant.open_at(piece.node))
+            if is_in_block or (context.has_opener and not piece.is_in_arguments):
                 line = code.lines.line(piece.start)
                 self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
 

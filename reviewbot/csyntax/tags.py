@@ -1,0 +1,42 @@
+"""Bodies of struct, union and enum tags, found without an outline of the whole file: where a tag is followed by `{`."""
+
+from __future__ import annotations
+
+import re
+
+from reviewbot.csyntax.brackets import brace_end
+from reviewbot.csyntax.conditions import conditions_at
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.lexing import code_of, line_of
+
+_KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
+_ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
+
+
+def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
+    """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up to the
+    `;` behind it."""
+    spelled = re.escape(name.encode())
+    if re.search(rb"\b(?:struct|union|enum)\b[^;{}()=]*\b" + spelled + rb"\b[^;]*\{", data) is None:
+        return ()
+    code = code_of(data)
+    pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES + rb"\s*(\{)"
+    found = []
+    for match in re.finditer(pattern, code):
+        end = brace_end(code, match.start(3))
+        if end is None:
+            continue
+        stop = code.find(b";", end)
+        stop = end if stop < 0 else stop + 1
+        found.append(
+            Definition(
+                kind=_KINDS[match.group(1)],
+                name=name,
+                path=path,
+                line=line_of(data, match.start(2)),
+                start=match.start(),
+                text=data[match.start() : stop],
+                conditions=conditions_at(data, match.start(2)),
+            )
+        )
+    return tuple(found)
