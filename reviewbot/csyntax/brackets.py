@@ -6,6 +6,7 @@ import re
 
 _ARGUMENT_STOPS = re.compile(rb"[()\[\]{},]")
 _PARENTHESES = re.compile(rb"[()]")
+_BRACES = re.compile(rb"[{}]")
 
 
 def closing(text: bytes, start: int) -> int | None:
@@ -42,3 +43,13 @@ def _stripped(text: bytes, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1 : end].isspace():
         end -= 1
     return start, end
+
+
+def brace_end(text: bytes, start: int) -> int | None:
+    """The offset behind the `}` that closes the `{` at `start`, or None."""
+    depth = 0
+    for match in _BRACES.finditer(text, start):
+        depth += 1 if match.group() == b"{" else -1
+        if depth == 0:
+            return match.end()
+    return None

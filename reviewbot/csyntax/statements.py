@@ -12,6 +12,19 @@ from reviewbot.csyntax.value import Value
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
+_WITH_PARTS = frozenset(
+    {
+        "if_statement",
+        "while_statement",
+        "do_statement",
+        "for_statement",
+        "switch_statement",
+        "case_statement",
+        "labeled_statement",
+        "return_statement",
+    }
+)
+
 
 class StatementReader(LoopReader):
     """Reads the statements of one function into its graph."""
@@ -25,6 +38,8 @@ class StatementReader(LoopReader):
     def statement(self, node: Syntax, fragment: Fragment) -> Value:
         """Read one statement; the value is that of an expression statement (the result of a statement expression)."""
         kind = node.type
+        if node.has_error and kind in _WITH_PARTS:
+            self._errors_between_parts(node, fragment)
         if kind == "expression_statement":
             if node.named_children:
                 return self._expression_statement(node, fragment)
@@ -64,6 +79,12 @@ class StatementReader(LoopReader):
             if child.is_named:
                 result = self.value(child, fragment, is_discarded=True)
         return result
+
+    def _errors_between_parts(self, node: Syntax, fragment: Fragment) -> None:
+        """What the parser skipped between the parts of a statement, each of which reports its own errors."""
+        for child in node.children:
+            if child.type == "ERROR":
+                self.misread(child, fragment)
 
     def _is_real(self, node: Syntax, fragment: Fragment) -> bool:
         """A macro that is a statement by itself needs no semicolon; the parser misses one, the compiler does not."""
