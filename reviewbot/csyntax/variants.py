@@ -87,6 +87,7 @@ def _to_directive(match: re.Match[bytes]) -> _Directive:
     return _Directive(match.start(), match.end(), word, condition)
 
 
+_NEGATED = re.compile(r"!\s*(?:defined\s+\w+|\w+\s*(?:\(\s*\w+\s*\))?)")
 _ENABLED = re.compile(r"\b(?:IS_ENABLED|IS_BUILTIN|defined)\s*\(\s*(\w+)\s*\)|\bdefined\s+(\w+)")
 
 
@@ -95,7 +96,7 @@ def _to_literal(condition: str) -> tuple[str, bool]:
     truth, text = True, condition.strip()
     while True:
         if text.startswith("!") and (
-            re.fullmatch(r"!\s*\w+\s*(\(\s*\w+\s*\))?", text) or _is_wrapped(text[1:].strip())
+            _NEGATED.fullmatch(text) or _is_wrapped(text[1:].strip())
         ):
             truth, text = not truth, text[1:].strip()
         elif _is_wrapped(text):
