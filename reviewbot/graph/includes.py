@@ -58,6 +58,15 @@ class Includes:
             self._closures[key] = self._walk(path, arch)
         return self._closures[key]
 
+    def known_closure(self, path: str) -> frozenset[str]:
+        """The files in every closure of the file that was asked for so far."""
+        asked = (closure for (start, _), closure in self._closures.items() if start == path)
+        return frozenset().union(*asked)
+
+    def names_in(self, path: str) -> tuple[str, ...]:
+        """What the file includes, as written."""
+        return tuple(name for _, name in self._written_in(path))
+
     def direct(self, path: str, arch: str | None) -> tuple[str, ...]:
         """The files that the file includes itself, in order."""
         return self._edges_of(path, arch, self._directories_of(path))

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.tags import find_tags
+from reviewbot.graph.asked import Asked, Dependencies
 from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
 from reviewbot.graph.includes import Includes, to_arch
@@ -68,6 +69,8 @@ class Symbols:
         self._words = words
         self._includes = includes or Includes(tree)
         self._header_words = HeaderWords(tree)
+        self.asked = Asked()
+        self._spelled: dict[str, tuple[str, ...]] = {}
         self._holders: dict[str, frozenset[str]] = {}
         self._tags_in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
         self._in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
@@ -83,6 +86,10 @@ class Symbols:
         found = self._tree.search(sorted({word for words in spellings.values() for word in words}))
         for name, words in spellings.items():
             self._holders[name] = frozenset(path for word in words for path in found.get(word, ()))
+
+    def dependencies(self, path: str) -> Dependencies:
+        """Everything that the answers given for a file depend on, so far."""
+        return self.asked.dependencies(path, self._includes)
 
     def resolve(self, name: str, from_path: str, arch: str | None) -> Resolution:
         """What a call or use of `name` in a file may reach; `arch` None asks for all architectures at once."""
@@ -107,6 +114,7 @@ class Symbols:
                 elif how is How.INCLUDED and found.kind in _CALLABLE:
                     seen.append(found)
         definitions = _without_fallbacks(name, [found for found in seen if found.kind in _CALLABLE])
+        self._note(name, from_path, (*seen, *prototypes))
         return Resolution(
             definitions=definitions, prototypes=tuple(prototypes), how=how if definitions else How.UNKNOWN
         )
@@ -115,12 +123,14 @@ class Symbols:
         """The #defines of `name` that the file sees: its own, else those of its headers; cheap if there are none."""
         closure = self._includes.closure(from_path, arch)
         own = self._header_words.defining(name, closure[:1])
-        return tuple(
+        macros = tuple(
             found
             for path in own or self._header_words.defining(name, closure[1:])
             for found in self._find(name, path)
             if found.kind is DefinitionKind.MACRO
         )
+        self._note(name, from_path, macros)
+        return macros
 
     def lookup(
         self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
@@ -130,6 +140,7 @@ class Symbols:
         """
         find = self._find_tags if _TAGS.issuperset(kinds) else self._find
         own = tuple(found for found in find(name, from_path) if found.kind in kinds)
+        self._note(name, from_path, own)
         if own:
             return _without_fallbacks(name, own)
         included = [
@@ -138,6 +149,7 @@ class Symbols:
             for found in find(name, path)
             if found.kind in kinds
         ]
+        self._note(name, from_path, included)
         return _without_fallbacks(name, included)
 
     def _resolve(self, name: str, from_path: str, arch: str | None) -> Resolution:
@@ -145,6 +157,8 @@ class Symbols:
         if not _may_be_linked(near):
             return near
         linked, how, reason = self._linked(name, from_path, arch)
+        self.asked.note_search(self._spellings(name), from_path)
+        self.asked.lead(from_path, linked)
         definitions = (*near.definitions, *(found for found in linked if found not in near.definitions))
         if near.definitions:
             how = near.how
@@ -166,6 +180,10 @@ class Symbols:
         headers = [path for path in candidates if path.endswith(".h")][:_FILES_LIMIT]
         found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
         return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
+
+    def _note(self, name: str, from_path: str, found: Iterable[Definition]) -> None:
+        self.asked.note(self._spellings(name), from_path)
+        self.asked.lead(from_path, found)
 
     def _candidates(self, name: str, arch: str | None) -> tuple[str, ...]:
         self.prefetch((name,))
@@ -198,6 +216,11 @@ class Symbols:
 
     def _spellings(self, name: str) -> tuple[str, ...]:
         """The words to search for: the name, and what a macro makes it from (`x` for `trace_x`)."""
+        if name not in self._spelled:
+            self._spelled[name] = self._spell(name)
+        return self._spelled[name]
+
+    def _spell(self, name: str) -> tuple[str, ...]:
         made = (
             name[len(prefix) : len(name) - len(suffix)]
             for prefix, _, suffix in (definer.template.partition("{}") for definer in self._words.makers)

@@ -42,7 +42,6 @@ class Inspector:
 
     def __init__(self, tree: SourceTree, book: Rulebook) -> None:
         self.reader = CodeReader(tree, book)
-        self._reach = Reach(self.reader)
 
     def inspect(self, paths: Iterable[str]) -> Inspection:
         observations: dict[tuple[str, Place, str], Observation] = {}
@@ -51,7 +50,8 @@ class Inspector:
         for path in sorted(set(paths)):
             if not path.endswith((".c", ".h")):
                 continue
-            found = _File(self.reader, self._reach, path)
+            # what was entered from another file must not count: which one that was depends on the order
+            found = _File(self.reader, Reach(self.reader), path)
             for seen in found.observe():
                 observations.setdefault((seen.rule, seen.place, seen.callee or ""), seen)
             for gap in found.gaps:
