@@ -1,0 +1,130 @@
+"""The bodies behind a call that may access user memory: those in sight, and those elsewhere whose own text says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from reviewbot.csyntax.definition import Definition, DefinitionKind
+from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.graph.code import CodeReader
+from reviewbot.rulebook.book import arch_of
+
+MAX_FILES = 120
+"""A name that more files hold is the kernel's common stock, and is not looked for."""
+
+MAX_DEPTH = 4
+"""Calls from one body to the next, in one file or its headers, in which an access is looked for."""
+
+_CALLS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_WEAK = frozenset(("__weak", "weak"))
+_NOT_LINKED = ("tools/", "scripts/", "samples/", "Documentation/", "usr/")
+_KEYWORDS = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"typeof", b"defined", b"else", b"do"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bodies:
+    """What a name may run. `reason` says why it was not looked for."""
+
+    definitions: tuple[Definition, ...] = ()
+    reason: str = ""
+
+
+class Accessors:
+    """Finds the functions of one tree that access user memory, for code of one architecture, seen from `directory`."""
+
+    def __init__(self, reader: CodeReader, arch: str | None, directory: str) -> None:
+        self._reader = reader
+        self._arch = arch
+        self._directory = directory
+        self._holders: dict[str, tuple[str, ...]] = {}
+        self._matters: dict[tuple[str, int], bool] = {}
+        self._bodies: dict[tuple[str, str], Bodies] = {}
+
+    def bodies(self, name: str, path: str) -> Bodies:
+        """The definitions that a call of `name` in `path` may run and that access user memory, directly or not. Where
+        one of several does, the others come as well."""
+        key = (name, path)
+        if key not in self._bodies:
+            self._bodies[key] = self._find(name, path)
+        return self._bodies[key]
+
+    def prefetch(self, names: Iterable[str], path: str) -> None:
+        """Look for all names that the file does not see a body of with one search of the tree."""
+        wanted = {name for name in names if name not in self._holders and self._is_elsewhere(name, path)}
+        if wanted:
+            found = self._reader.tree.search(sorted(wanted), (".c",))
+            self._holders.update((name, found.get(name, ())) for name in wanted)
+
+    def _is_elsewhere(self, name: str, path: str) -> bool:
+        found = self._reader.symbols.declared(name, path, self._arch)
+        definitions = [d for d in found.definitions if d.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO)]
+        return all(each.conditions and each.kind is DefinitionKind.FUNCTION for each in definitions)
+
+    def _find(self, name: str, path: str) -> Bodies:
+        near = self._reader.symbols.declared(name, path, self._arch).definitions
+        functions = [each for each in near if each.kind is DefinitionKind.FUNCTION]
+        if not functions and any(each.kind is DefinitionKind.MACRO for each in near):
+            return Bodies()
+        reason = ""
+        if all(each.conditions for each in functions):  # under other options it may be elsewhere
+            linked, reason = self._elsewhere(name, path)
+            functions += [each for each in linked if each not in functions]
+        if not functions:
+            return Bodies(reason=reason)
+        if not any(self._does_matter(each, 0) for each in functions):
+            return Bodies()
+        firm = [each for each in functions if _WEAK.isdisjoint(each.words)]
+        return Bodies(definitions=tuple(firm or functions))
+
+    def _elsewhere(self, name: str, path: str) -> tuple[list[Definition], str]:
+        """The definitions in other objects, and why they were not looked for."""
+        self.prefetch((name,), path)
+        holders = self._reachable(self._holders.get(name, ()))
+        own = [each for each in holders if each.rpartition("/")[0] == self._directory]
+        if len(holders) > MAX_FILES and not own:
+            return [], f"{name}() is named in more than {MAX_FILES} files"
+        return self._linked(name, own) or self._linked(name, holders[:MAX_FILES]), ""
+
+    def _reachable(self, paths: Collection[str]) -> list[str]:
+        return [
+            path
+            for path in paths
+            if not path.startswith(_NOT_LINKED) and (arch_of(path) is None or self._arch in (None, arch_of(path)))
+        ]
+
+    def _linked(self, name: str, paths: Collection[str]) -> list[Definition]:
+        found = [
+            each
+            for path in paths
+            for each in find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
+            if each.kind is DefinitionKind.FUNCTION and "static" not in each.words
+        ]
+        return [each for each in found if arch_of(each.path) is not None] or found
+
+    def _does_matter(self, definition: Definition, depth: int) -> bool:
+        key = (definition.path, definition.start)
+        if key not in self._matters:
+            self._matters[key] = False  # a function that only calls itself makes no access by that
+            self._matters[key] = self._names_access(definition, depth)
+        return self._matters[key]
+
+    def _names_access(self, definition: Definition, depth: int) -> bool:
+        text = blank_comments(definition.text, literals=True)
+        if self._reader.any_primitive.search(text) is not None:
+            return True
+        if depth >= MAX_DEPTH or not self._is_in_sight(definition.path):
+            return False
+        path = definition.path
+        for name in sorted(set(_CALLS.findall(text)) - _KEYWORDS):
+            if name == definition.name.encode():
+                continue
+            for each in self._reader.symbols.declared(name.decode(), path, self._arch).definitions:
+                if each.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO) and self._does_matter(each, depth + 1):
+                    return True
+        return False
+
+    def _is_in_sight(self, path: str) -> bool:
+        return path.endswith(".h") or path.rpartition("/")[0] == self._directory
