@@ -30,11 +30,13 @@ NO_BASE = Base(rev="", how="no tree was given, so only the lines in the patches 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOptions:
     """`show_all`: report what the series does not change, hints, and what is below the thresholds. `cpu` chooses the
-    model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all)."""
+    model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all).
+    `with_edits`: look for edits that mend what is reported, which takes a second look at its files."""
 
     show_all: bool = False
     cpu: CpuChoice = field(default_factory=CpuChoice)
     rules: frozenset[str] | None = None
+    with_edits: bool = False
 
 
 def review(
@@ -47,6 +49,8 @@ def review(
     followed = follow(looked_at, book, _look(book, options), show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
     verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
+    if options.with_edits:
+        verdicts = _with_edits(verdicts, book)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
     return Review(
         series=series,
@@ -116,6 +120,21 @@ def _look(book: Rulebook, options: ReviewOptions) -> Look:
         return kept, inspection.gaps
 
     return look
+
+
+def _with_edits(verdicts: Sequence[Verdict], book: Rulebook) -> tuple[Verdict, ...]:
+    """The same verdicts; what is reported and still there carries the edit that mends it, where there is one."""
+    from reviewbot.rules.edits import Editor
+
+    editor = Editor(book)
+
+    def mended(verdict: Verdict) -> Verdict:
+        finding, life = verdict.finding, verdict.life
+        if verdict.held_back or finding.fixed_by is not None or finding.status is Status.FIXED:
+            return verdict
+        return replace(verdict, finding=replace(finding, edit=editor.edit_for(life.observation, life.tree)))
+
+    return tuple(map(mended, verdicts))
 
 
 def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from reviewbot.findings.edit import Edit, Replacement
 from reviewbot.findings.finding import (
     Access,
     Confidence,
@@ -85,6 +86,15 @@ def finding(rule: str = "traced_call", line: int = 14, **changes: object) -> Fin
         fingerprint=f"{rule}-{line:04d}",
     )
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def edit() -> Edit:
+    """One call for another, behind a character of two bytes."""
+    return Edit(
+        path=SOURCE,
+        replacements=(Replacement(line=31, column=14, end_line=31, end_column=43, text="get_user(set, uset)"),),
+        lines=((31, "\t/* ä */ if (copy_from_user(&set, uset, 8))\n"), (32, "\t\treturn -EFAULT;\n")),
+    )
 
 
 def excerpt() -> SourceExcerpt:
@@ -177,6 +187,7 @@ def full_review() -> Review:
         chain=(),
         callee="copy_from_user",
         cost=cost(35, note="Below the noise of a system call."),
+        edit=edit(),
     )
     merged = finding(
         "repeated_pair",

@@ -391,6 +391,25 @@ def test_a_push_is_read_from_git(run, kernel) -> None:  # type: ignore[no-untype
     assert run("hook", "--push", stdin=deleted) == Done(0, "", "")
 
 
+# Suggested changes
+
+
+def test_the_fix_patch_of_a_commit_applies_to_it(run: Run, kernel: Path) -> None:
+    source = kernel / "kernel" / "copied.c"
+    head = "#include <linux/uaccess.h>\n#include <linux/types.h>\n#include <linux/errno.h>\n\n"
+    test = "\tif (copy_from_user(&x, p, sizeof(x)))\n\t\treturn -EFAULT;\n"
+    copying = f"int copied(u32 __user *p)\n{{\n\tu32 x;\n\n{test}\treturn x;\n}}\n"
+    source.write_text(head + copying)
+    git(kernel, "add", "-A")
+    git(kernel, "commit", "-q", "-m", "kernel: copy a word")
+    assert run("range", "HEAD", "--fix-patch", "fix.patch").code == 1
+    git(kernel, "apply", "fix.patch")
+    assert source.read_text() == head + copying.replace("copy_from_user(&x, p, sizeof(x))", "get_user(x, p)")
+    git(kernel, "commit", "-q", "-a", "-m", "kernel: read a word")
+    assert run("range", "HEAD", "--fix-patch", "fix.patch").code == 0
+    assert (kernel / "fix.patch").read_text() == ""
+
+
 # The process
 
 

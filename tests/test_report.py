@@ -160,7 +160,7 @@ def test_a_byte_column_that_is_not_known_is_left_out() -> None:
         ),
         pytest.param(
             {"held_back": (HeldBack(finding=reviews.finding(), reason=NOT_CHANGED),) * 2},
-            "0 of 2 findings in changed lines.",
+            "No finding in what the series changes; 2 older ones held back (--all shows them).",
             id="all-in-old-lines",
         ),
         pytest.param(

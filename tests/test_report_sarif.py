@@ -34,7 +34,11 @@ ALLOWED = {
         "relatedLocations",
         "codeFlows",
         "suppressions",
+        "fixes",
     },
+    "fix": {"description", "artifactChanges"},
+    "change": {"artifactLocation", "replacements"},
+    "replacement": {"deletedRegion", "insertedContent"},
     "location": {"id", "physicalLocation", "logicalLocations", "message"},
     "region": {"startLine", "startColumn", "snippet"},
     "notification": {"level", "message", "locations"},
@@ -69,6 +73,11 @@ def test_no_object_has_a_property_that_the_format_does_not_know(kind: str) -> No
     assert all(set(result) <= ALLOWED["result"] for result in run["results"])
     assert all(set(each) <= ALLOWED["location"] for each in locations(run))
     assert all(set(each["physicalLocation"]["region"]) <= ALLOWED["region"] for each in locations(run))
+    for fix in (fix for result in run["results"] for fix in result.get("fixes", ())):
+        assert set(fix) <= ALLOWED["fix"]
+        for change in fix["artifactChanges"]:
+            assert set(change) <= ALLOWED["change"]
+            assert all(set(new) <= ALLOWED["replacement"] for new in change["replacements"])
     for note in run["invocations"][0]["toolExecutionNotifications"]:
         assert set(note) <= ALLOWED["notification"] and note["message"]["text"]
 

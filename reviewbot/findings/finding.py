@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from reviewbot.findings.edit import Edit
+
 
 class Severity(Enum):
     ERROR = "error"
@@ -139,6 +141,7 @@ class Finding:
     suggestion: str
     cost: Cost
     fingerprint: str
+    edit: Edit | None = None
 
     @property
     def rule(self) -> str:

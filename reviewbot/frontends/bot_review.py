@@ -97,6 +97,7 @@ NO_WISH = Wish(
     verbose=False,
     baseline=None,
     write_baseline=None,
+    fix_patch=None,
     config=None,
     rules=None,
 )

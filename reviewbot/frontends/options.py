@@ -14,6 +14,8 @@ from reviewbot.frontends.exits import FailOn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# formats that carry suggested changes
+_WITH_EDITS = ("json", "sarif", "rdjson")
 FORMAT_NAMES = ("terminal", "text", "json", "sarif", "rdjson", "github", "b4", "html", "mail", "patchwork")
 
 config_option = click.option(
@@ -48,8 +50,13 @@ class Wish:
     verbose: bool
     baseline: Path | None
     write_baseline: Path | None
+    fix_patch: Path | None
     config: Path | None
     rules: Path | None
+
+    @property
+    def wants_edits(self) -> bool:
+        return self.fix_patch is not None or self.format in _WITH_EDITS
 
 
 _OPTIONS = (
@@ -82,6 +89,11 @@ _OPTIONS = (
         "--write-baseline",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Write the findings to this file, for --baseline.",
+    ),
+    click.option(
+        "--fix-patch",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write the mechanical fixes to this file, as a patch for `git apply`; an empty file: there is none.",
     ),
     config_option,
     click.option(

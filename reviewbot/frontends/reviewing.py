@@ -51,7 +51,7 @@ def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     )
     section, _ = settings.section("review", [*layers, given])
     book = load_rulebook(wish.rules)
-    options = ReviewOptions(show_all=wish.everything, cpu=_cpu(section, book))
+    options = ReviewOptions(show_all=wish.everything, cpu=_cpu(section, book), with_edits=wish.wants_edits)
     return Ready(section=section, options=options, book=book)
 
 
@@ -67,6 +67,8 @@ def conclude(
     review = _above(ready.section.min_cycles, hold_back(make(), waivers, baseline, date.today()))
     if wish.write_baseline:
         _write_baseline(review, wish.write_baseline)
+    if wish.fix_patch:
+        _write_fixes(review, wish.fix_patch)
     status = exit_code(review, ready.section.fail_on)
     is_silent = only_findings or (wish.quiet and status is Exit.CLEAN)
     if is_silent and not review.findings and not wish.output:
@@ -144,3 +146,12 @@ def _write_baseline(review: Review, path: Path) -> None:
         path.write_text(to_baseline(accepted), encoding="utf-8")
     except OSError as error:
         raise DeliveryError(f"{path}: the baseline cannot be written: {error.strerror}.") from error
+
+
+def _write_fixes(review: Review, path: Path) -> None:
+    from reviewbot.report import fix_patch
+
+    try:
+        path.write_bytes(fix_patch.render(review).encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise DeliveryError(f"{path}: the fixes cannot be written: {error.strerror}.") from error

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Any
 
 from reviewbot import __version__
+from reviewbot.findings.edit import Edit
 from reviewbot.findings.finding import Access, Cost, Cycles, Finding, Gap, HeldBack, Link
 from reviewbot.findings.review import Count, PatchResult, Review, SourceExcerpt, SwitchBudget
 from reviewbot.report import phrases
@@ -93,7 +94,24 @@ def _finding(finding: Finding, review: Review) -> dict[str, Any]:
         "suggestion": _text(finding.suggestion),
         "cost": _cost(finding.cost),
         "fingerprint": finding.fingerprint,
+        "edit": None if finding.edit is None else _edit(finding.edit),
         "excerpt": _excerpt(excerpt_of(review, finding)),
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "path": _text(edit.path),
+        "replacements": [
+            {
+                "line": each.line,
+                "column": each.column,
+                "end_line": each.end_line,
+                "end_column": each.end_column,
+                "text": _text(each.text),
+            }
+            for each in edit.replacements
+        ],
     }
 
 

@@ -204,7 +204,7 @@ def _all_held_back(review: Review) -> str:
     """Why there is nothing to see although something was found."""
     count = len(review.held_back)
     if all(entry.reason == NOT_CHANGED for entry in review.held_back):
-        return f"0 of {plural(count, 'finding')} in changed lines"
+        return f"No finding in what the series changes; {plural(count, 'older one')} held back (--all shows them)"
     return f"No finding to report, {count} held back"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from reviewbot.findings.edit import Replacement
 from reviewbot.findings.finding import Finding, Gap, Link, Severity
 from reviewbot.findings.review import Review
 from reviewbot.report import phrases
@@ -43,7 +44,21 @@ def _finding(finding: Finding, review: Review) -> dict[str, Any]:
     }
     if finding.observation.chain:
         diagnostic["related_locations"] = [_related(link) for link in finding.observation.chain]
+    if finding.edit is not None:
+        diagnostic["suggestions"] = [_suggestion(each, dict(finding.edit.lines)) for each in finding.edit.replacements]
     return diagnostic
+
+
+def _suggestion(replacement: Replacement, lines: dict[int, str]) -> dict[str, Any]:
+    """reviewdog counts bytes and takes the end as the first byte behind the range."""
+
+    def position(line: int, column: int) -> dict[str, int]:
+        before = lines.get(line, "")[: column - 1]
+        return {"line": line, "column": len(before.encode("utf-8", "surrogateescape")) + 1}
+
+    start = position(replacement.line, replacement.column)
+    end = position(replacement.end_line, replacement.end_column)
+    return {"range": {"start": start, "end": end}, "text": visible(replacement.text, keep="\n\t")}
 
 
 def _related(link: Link) -> dict[str, Any]:

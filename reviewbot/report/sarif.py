@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reviewbot import __version__
+from reviewbot.findings.edit import Edit
 from reviewbot.findings.finding import Finding, Gap, HeldBack, Link, Place, Severity, Status
 from reviewbot.findings.review import Review
 from reviewbot.report import phrases
@@ -105,10 +106,29 @@ def _result(
             for at, link in enumerate(chain[:MAX_RELATED], start=1)
         ]
         result["codeFlows"] = [{"threadFlows": [{"locations": _flow(finding)}]}]
+    if finding.edit is not None:
+        result["fixes"] = [_fix(finding, finding.edit)]
     reason = _suppression(finding, held, review)
     if reason:
         result["suppressions"] = [{"kind": "external", "justification": visible(reason)}]
     return result
+
+
+def _fix(finding: Finding, edit: Edit) -> dict[str, Any]:
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": each.line,
+                "startColumn": each.column,
+                "endLine": each.end_line,
+                "endColumn": each.end_column,
+            },
+            "insertedContent": {"text": visible(each.text, keep="\n\t")},
+        }
+        for each in edit.replacements
+    ]
+    change = {"artifactLocation": {"uri": to_uri(edit.path)}, "replacements": replacements}
+    return {"description": {"text": visible(finding.suggestion)}, "artifactChanges": [change]}
 
 
 def _suppression(finding: Finding, held: HeldBack | None, review: Review) -> str:

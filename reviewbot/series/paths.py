@@ -24,6 +24,7 @@ _LETTERS = {
 _TIMESTAMP = re.compile(
     rb"[ ]+(?:\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]{2} \d{4}|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2}) \d\d:\d\d:.*\Z"
 )
+_TO_QUOTE = re.compile(r'["\\\x00-\x1f\x7f]')
 # Characters that some file systems ignore, so that ".g\u200cit" opens ".git" (CVE-2014-9390).
 _IGNORABLE = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
@@ -38,6 +39,15 @@ def unquote(name: bytes) -> bytes:
     if len(name) < 2 or not (name.startswith(b'"') and name.endswith(b'"')):
         return name
     return _ESCAPE.sub(_unescape, name[1:-1])
+
+
+def to_header_path(prefix: str, path: str) -> str:
+    r"""`path` behind `a/` or `b/`, quoted as git reads it where it holds a quote, a backslash or a control
+    character."""
+    name = prefix + path
+    if not _TO_QUOTE.search(name):
+        return name
+    return '"' + _TO_QUOTE.sub(lambda match: f"\\{ord(match[0]):03o}", name) + '"'
 
 
 def header_name(rest: bytes) -> bytes:
