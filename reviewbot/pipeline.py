@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.estimate import estimate
 from reviewbot.findings.excerpt import make_excerpt
-from reviewbot.findings.finding import Gap, Status
+from reviewbot.findings.finding import Finding, Gap, Status
 from reviewbot.findings.follow import Followed, Look, Sight, follow
 from reviewbot.findings.outcome import missing_patches, to_result
 from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
+from reviewbot.graph.block_graph import BlockGraph
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.series.from_git import series_from_push, series_from_range, series_from_staged
 from reviewbot.series.kernel import why_not_kernel
@@ -31,12 +32,16 @@ NO_BASE = Base(rev="", how="no tree was given, so only the lines in the patches 
 class ReviewOptions:
     """`show_all`: report what the series does not change, hints, and what is below the thresholds. `cpu` chooses the
     model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all).
-    `with_edits`: look for edits that mend what is reported, which takes a second look at its files."""
+    `with_edits`: look for edits that mend what is reported, `with_graphs`: draw up what runs inside the blocks in
+    question; each takes a second look at its files."""
 
     show_all: bool = False
     cpu: CpuChoice = field(default_factory=CpuChoice)
     rules: frozenset[str] | None = None
+    switch_budgets: bool = True
+    base_rate: BaseRate | None = None
     with_edits: bool = False
+    with_graphs: bool = False
 
 
 def review(
@@ -64,6 +69,7 @@ def review(
         excerpts=tuple(_excerpts(verdicts, states)),
         notes=series.notes,
         cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
+        graphs=_graphs(states, followed, findings, book) if options.with_graphs else (),
     )
 
 
@@ -135,6 +141,17 @@ def _with_edits(verdicts: Sequence[Verdict], book: Rulebook) -> tuple[Verdict, .
         return replace(verdict, finding=replace(finding, edit=editor.edit_for(life.observation, life.tree)))
 
     return tuple(map(mended, verdicts))
+
+
+def _graphs(
+    states: Sequence[PatchState], followed: Followed, findings: Sequence[Finding], book: Rulebook
+) -> tuple[BlockGraph, ...]:
+    """What runs in the blocks of functions that the series changes or that have findings, as they are in the end."""
+    from reviewbot.graph.call_graph import block_graphs  # loads networkx, which most runs do not need
+
+    places = {finding.observation.chain[0].place if finding.observation.chain else finding.place for finding in findings}
+    wanted = followed.functions | {(place.path, place.function) for place in places}
+    return block_graphs(states[-1].after, wanted, book) if states else ()
 
 
 def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:

@@ -21,7 +21,7 @@ class FlowGraph:
 
     def __init__(self) -> None:
         self._actions: list[Action | None] = [None]
-        self._edges: list[list[Edge]] = [[]]
+        self._edges: list[dict[Edge, None]] = [{}]  # a dict keeps the order, and a switch may have 10,000 cases
         self._loops_of: list[tuple[int, ...]] = [()]
         self.ends: list[End] = [(0, None)]
         self.loops: list[Loop] = []
@@ -44,18 +44,16 @@ class FlowGraph:
         if len(self._actions) >= MAX_NODES:
             raise FlowTooLargeError
         self._actions.append(action)
-        self._edges.append([])
+        self._edges.append({})
         self._loops_of.append(tuple(self.loop_stack))
         return len(self._actions) - 1
 
     def join(self, ends: Iterable[End], target: int) -> None:
         for source, guard in ends:
-            edge = Edge(target=target, guard=guard)
-            if edge not in self._edges[source]:
-                self._edges[source].append(edge)
+            self._edges[source].setdefault(Edge(target=target, guard=guard))
 
     def fault(self, source: int, target: int) -> None:
-        self._edges[source].append(Edge(target=target, is_fault=True))
+        self._edges[source].setdefault(Edge(target=target, is_fault=True))
 
     def finish(self) -> Flow:
         end = self.add(None)

@@ -15,6 +15,9 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"inline", b"typedef", b"const", b"volatile", b"register"))
 _NOT_A_NAME = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"do", b"else", b"case"))
 _POINTED = re.compile(rb"\s*\*[\s*]*(\w+)\s*\(")  # f in `int (*f(int a))(void)`
+MAX_HEAD_BYTES = 20_000
+"""Nobody writes a longer head; of a longer text only the end is looked at."""
+
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 
 

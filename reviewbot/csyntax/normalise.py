@@ -10,12 +10,15 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reviewbot.csyntax.brackets import closing
+from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
 
 _TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
 _OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
+# Macros that are string literals, glued to their neighbours: `LEVEL "text"`, `"text" FORMAT`, `LEVEL prefix("text")`.
+_WORD_BEFORE_STRING = re.compile(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")
+_LEVEL_BEFORE_CALL = re.compile(rb"(?<=[(,])\s*([A-Z][A-Z0-9_]+)(?=\s+[a-z_]\w*\s*\(\s*\")")
 _CASE_RANGE = re.compile(rb"(\bcase\b[^:;{}\n]*?)(\.\.\.[^:;{}\n]*)(?=:)")
 _TYPE = (
     rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|struct\s+\w+|union\s+\w+|enum\s+\w+)\s*)+\**\s*"
@@ -48,6 +51,8 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
     _blank_attributes(result, words)
     _replace_typeof(result)
     _replace_offsetof(result)
+    for pattern in (_WORD_BEFORE_STRING, _LEVEL_BEFORE_CALL):
+        _blank_all(result, pattern, bytes(result), group=1)
     _blank_all(result, _CASE_RANGE, bytes(result), group=2)
     for pattern in (_TYPE_FIRST, _TYPE_LATER):
         for match in pattern.finditer(bytes(result)):
@@ -117,24 +122,45 @@ def _blank_templates(result: bytearray) -> None:
             lambda m: (m.group(1) or m.group(2)).ljust(len(m.group())),
             match.group(1),
         )
-        begin, end = match.end(2), _template_end(text, match.end(2))
-        if end is not None and end - begin >= 2:
-            result[begin:end] = b'""' + blank(text[begin + 2 : end])
+        end = closing(text, match.start(2))
+        if end is not None:
+            _blank_operands(result, text, match.end(2), end)
 
 
-def _template_end(text: bytes, start: int) -> int | None:
-    depth = 0
-    for match in _ASM_STOPS.finditer(text, start):
+def _blank_operands(result: bytearray, text: bytes, start: int, end: int) -> None:
+    """Template, outputs, inputs, clobbers, labels: constraints may be macros too, only the values are C."""
+    for number, (begin, stop) in enumerate(_sections(text, start, end)):
+        if number == 0:
+            _put_string(result, text, begin, stop)
+        elif number in (1, 2):
+            for first, last in split_arguments(text, begin, stop):
+                value = text.rfind(b"(", first, last) if text[last - 1 : last] == b")" else -1
+                while value > first and closing(text, value) != last - 1:
+                    value = text.rfind(b"(", first, value)
+                _put_string(result, text, first, value if value > first else last)
+        elif number == 3 and text[begin:stop].strip():
+            _put_string(result, text, begin, stop)
+
+
+def _put_string(result: bytearray, text: bytes, begin: int, stop: int) -> None:
+    if stop - begin >= 2:
+        result[begin:stop] = b'""' + blank(text[begin + 2 : stop])
+
+
+def _sections(text: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of an asm statement between its colons (`::` is an empty one)."""
+    found: list[tuple[int, int]] = []
+    depth, begin = 0, start
+    for match in _ASM_STOPS.finditer(text, start, end):
         char = match.group()
         if char in b"([":
             depth += 1
         elif char in b")]":
-            if depth == 0:
-                return match.start()
             depth -= 1
         elif depth == 0:
-            return match.start()
-    return None
+            found.append((begin, match.start()))
+            begin = match.end()
+    return [*found, (begin, end)]
 
 
 def _replace_heads(result: bytearray, words: Words, statement_heads: frozenset[str]) -> dict[int, str]:

@@ -51,8 +51,8 @@ def split_variants(text: bytes, enclosing: tuple[str, ...] = ()) -> tuple[Varian
     directives = [_to_directive(match) for match in _DIRECTIVE.finditer(text)]
     if not directives:
         return (Variant(text=text, conditions=(), is_exhaustive=True),)
-    fixed = dict(map(_to_literal, enclosing))
-    free = sorted({_to_literal(d.condition)[0] for d in directives if d.condition} - set(fixed) - {"0", "1"})
+    fixed = dict(map(to_literal, enclosing))
+    free = sorted({to_literal(d.condition)[0] for d in directives if d.condition} - set(fixed) - {"0", "1"})
     choices, is_exhaustive = _choices(free)
     found: dict[bytes, Variant] = {}
     for choice in choices:
@@ -91,7 +91,7 @@ _NEGATED = re.compile(r"!\s*(?:defined\s+\w+|\w+\s*(?:\(\s*\w+\s*\))?)")
 _ENABLED = re.compile(r"\b(?:IS_ENABLED|IS_BUILTIN|defined)\s*\(\s*(\w+)\s*\)|\bdefined\s+(\w+)")
 
 
-def _to_literal(condition: str) -> tuple[str, bool]:
+def to_literal(condition: str) -> tuple[str, bool]:
     """('defined(X)', False) for '!defined(X)', '!(defined(X))' or '#ifndef X': one name for one fact."""
     truth, text = True, condition.strip()
     while True:
@@ -125,7 +125,7 @@ def _choices(free: list[str]) -> tuple[list[dict[str, bool]], bool]:
     for start in (True, False):
         base = dict.fromkeys(free, start)
         result.append(base)
-        result.extend(base | {name: not start} for name in free)
+        result.extend(base | {name: not start} for name in free[:MAX_VARIANTS])
     return result[:MAX_VARIANTS], False
 
 
@@ -161,7 +161,7 @@ def _select(text: bytes, directives: list[_Directive], truths: dict[str, bool]) 
 
 
 def _holds(condition: str, truths: dict[str, bool]) -> bool:
-    name, wanted = _to_literal(condition)
+    name, wanted = to_literal(condition)
     if name in ("0", "1"):
         return (name == "1") is wanted
     return truths.get(name, True) is wanted

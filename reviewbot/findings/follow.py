@@ -23,11 +23,12 @@ Look = Callable[[SourceTree, Sequence[str]], Sight]
 @dataclass(slots=True, kw_only=True)
 class Followed:
     """`lives` of everything seen; `gaps` of each patch, by its index; `inspected`: indexes of the patches that were
-    looked into."""
+    looked into; `functions`: the (path, name) whose own text the series changes, by the path after the patch."""
 
     lives: list[Life]
     gaps: dict[int, tuple[Gap, ...]] = field(default_factory=dict)
     inspected: set[int] = field(default_factory=set)
+    functions: set[tuple[str, str]] = field(default_factory=set)
 
 
 def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all: bool = False) -> Followed:
@@ -40,6 +41,7 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
         scope = find_scope(state, book)
         scope.paths |= _known_files_touched(state, history)
         index = state.patch.index
+        followed.functions |= scope.functions
         followed.gaps[index] = tuple(replace(gap, patch=index) for gap in scope.gaps)
         if not scope.paths:
             seen.keep(state.after, state)

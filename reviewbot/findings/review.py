@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.findings.finding import Cost, Finding, Gap, HeldBack
+from reviewbot.graph.block_graph import BlockGraph
+from reviewbot.graph.switch_counts import CountedPlace
 from reviewbot.series.patch import Series
 
 
@@ -42,10 +44,15 @@ class Base:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
     """Switch pairs per call: `pairs` outside loops as (low, typ, high) over the branches; `per_iteration` the symbolic
-    loop part ("" for none, "3·n" …)."""
+    loop part ("" for none, "3·n" …). `reads` and `writes` are the same of each direction, where the architecture tells
+    them apart; what opens both ways at once is in neither. `typical` says what makes up the typical way."""
 
     pairs: tuple[int, int, int]
     per_iteration: str = ""
+    reads: tuple[int, int, int] | None = None
+    writes: tuple[int, int, int] | None = None
+    typical: str = ""
+    places: tuple[CountedPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +79,8 @@ class SourceExcerpt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """The result of one run. `series` is None for a scan of a tree. Order of everything is deterministic.
-    `excerpts` maps a finding's fingerprint to the lines around it."""
+    `excerpts` maps a finding's fingerprint to the lines around it. `graphs`, where they were asked for, are what runs in
+    the blocks of functions that the series changes or that have findings, as they are in the end."""
 
     series: Series | None
     subject: str
@@ -85,3 +93,4 @@ class Review:
     excerpts: tuple[tuple[str, SourceExcerpt], ...]
     notes: tuple[str, ...]
     cpu: tuple[str, ...]
+    graphs: tuple[BlockGraph, ...] = ()

@@ -98,6 +98,7 @@ NO_WISH = Wish(
     baseline=None,
     write_baseline=None,
     fix_patch=None,
+    graph=None,
     config=None,
     rules=None,
 )

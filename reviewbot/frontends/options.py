@@ -16,6 +16,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # formats that carry suggested changes
 _WITH_EDITS = ("json", "sarif", "rdjson")
+# formats that show what runs inside blocks
+_WITH_GRAPHS = ("html",)
+GRAPH_SUFFIXES = (".dot", ".svg")
 FORMAT_NAMES = ("terminal", "text", "json", "sarif", "rdjson", "github", "b4", "html", "mail", "patchwork")
 
 config_option = click.option(
@@ -51,12 +54,23 @@ class Wish:
     baseline: Path | None
     write_baseline: Path | None
     fix_patch: Path | None
+    graph: Path | None
     config: Path | None
     rules: Path | None
 
     @property
     def wants_edits(self) -> bool:
         return self.fix_patch is not None or self.format in _WITH_EDITS
+
+    @property
+    def wants_graphs(self) -> bool:
+        return self.graph is not None or self.format in _WITH_GRAPHS
+
+
+def _graph_file(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.suffix not in GRAPH_SUFFIXES:
+        raise click.BadParameter(f"{value} ends neither in .dot nor in .svg, so the format is unknown.")
+    return value
 
 
 _OPTIONS = (
@@ -94,6 +108,12 @@ _OPTIONS = (
         "--fix-patch",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Write the mechanical fixes to this file, as a patch for `git apply`; an empty file: there is none.",
+    ),
+    click.option(
+        "--graph",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=_graph_file,
+        help="Draw what runs inside the blocks into this file: FILE.svg for a picture, FILE.dot for Graphviz.",
     ),
     config_option,
     click.option(

@@ -118,7 +118,15 @@ class Repository:
 
     def tree(self, rev: str) -> dict[str, TreeEntry]:
         """path -> entry of everything (but directories) in a resolved commit or tree, in git's order."""
-        return dict(parse_entries(self._git.run("ls-tree", "-r", "-z", "--full-tree", rev)))
+        return dict(parse_entries(self.tree_rows(rev)))
+
+    def tree_rows(self, rev: str) -> bytes:
+        """The same as git prints it: `mode type id TAB path NUL`, repeated."""
+        return self._git.run("ls-tree", "-r", "-z", "--full-tree", rev)
+
+    def index_rows(self) -> bytes:
+        """Everything staged, as git prints it: `mode id stage TAB path NUL`, repeated."""
+        return self._git.run("ls-files", "-s", "-z")
 
     @cached_property
     def empty_tree(self) -> str:
@@ -131,7 +139,7 @@ class Repository:
     def index(self) -> dict[str, TreeEntry]:
         """path -> entry of everything staged; a path in conflict is given by its first stage."""
         entries: dict[str, TreeEntry] = {}
-        for path, entry in parse_entries(self._git.run("ls-files", "-s", "-z")):
+        for path, entry in parse_entries(self.index_rows()):
             entries.setdefault(path, entry)
         return entries
 
@@ -169,6 +177,19 @@ class Repository:
             if separator:
                 found.setdefault(decode(word), set()).add(decode(path[prefix:]))
         return found
+
+    def files_holding(
+        self, words: Collection[str], globs: Sequence[str], rev: str | None = None
+    ) -> tuple[str, ...]:
+        """The paths that match one of the globs (`fs/**/*.c`, from the top) and hold one of the words, sorted."""
+        command = ["grep", "-l", "-a", "-z", "--full-name", "--no-color", "--no-recurse-submodules", "-f", "-"]
+        command += [*([rev] if rev else []), "--", *(f":(top,glob){glob}" for glob in globs)]
+        try:
+            output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(words)])
+        except GitError:  # built without Perl expressions
+            output = self._grep("-E", [*command[:1], "-w", *command[1:]], [f"({each})" for each in _alternatives(words)])
+        prefix = len(rev) + 1 if rev else 0
+        return tuple(sorted(decode(path[prefix:]) for path in output.split(b"\0") if path))
 
     def _grep(self, syntax: str, command: Sequence[str], patterns: Sequence[str]) -> bytes:
         (name, *rest), stdin = command, "\n".join(patterns).encode("utf-8", "surrogateescape")

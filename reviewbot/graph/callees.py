@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.flow import Call
-from reviewbot.graph.kbuild import is_untraced
+from reviewbot.graph.kbuild import is_untraced, object_condition
+from reviewbot.graph.meaning import policies_of
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
@@ -48,11 +49,12 @@ class CalleeResolver:
         self._book = book
         self._symbols = symbols
         self._untraced: dict[str, str | None] = {}
+        self._objects: dict[str, str | None] = {}
 
     def resolve(self, call: Call, path: str, arch: str | None, function_text: bytes) -> tuple[Callee, ...]:
         """What the call reaches: several callees where #if or the architecture decides. Safe names come back as
         nothing."""
-        policies = self._book.policies_for(path)
+        policies = policies_of(self._book, path, arch)
         if not call.name or _is_pointer(call.name, function_text):
             return (self._indirect(call, policies),)
         words = self._book.words
@@ -109,8 +111,17 @@ class CalleeResolver:
             definition=definition,
             violates=_violated(form, policies),
             reason=reason,
-            condition=" && ".join(definition.conditions),
+            condition=" && ".join((*definition.conditions, *self._object_conditions(definition))),
         )
+
+    def _object_conditions(self, definition: Definition) -> tuple[str, ...]:
+        """The configuration under which a .c file is built at all, where its Makefile says so on one line."""
+        if definition.kind is not DefinitionKind.FUNCTION or not definition.path.endswith(".c"):
+            return ()
+        if definition.path not in self._objects:
+            self._objects[definition.path] = object_condition(self._tree, definition.path)
+        condition = self._objects[definition.path]
+        return (f"defined({condition})",) if condition else ()
 
     def _form_of(self, definition: Definition, prototypes: tuple[Definition, ...]) -> tuple[CalleeForm, str]:
         words = self._book.words

@@ -108,7 +108,7 @@ class CodeReader:
         self.symbols = Symbols(tree, book.words)
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
-        self._read: dict[tuple[str, int, Open | None], FunctionCode] = {}
+        self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
         self._accessors: dict[str, frozenset[str]] = {}
         self._effects = NetEffects(self)
 
@@ -122,11 +122,15 @@ class CodeReader:
             self._lines[path] = LineIndex(self.data(path))
         return self._lines[path]
 
-    def function(self, path: str, item: Item, entry: Open | None = None) -> FunctionCode:
-        """The function of `item` in `path`, entered with access closed, or open by the caller."""
-        key = (path, item.start, entry)
+    def function(
+        self, path: str, item: Item, entry: Open | None = None, caller_arch: str | None = None
+    ) -> FunctionCode:
+        """The function of `item` in `path`, entered with access closed, or open by the caller. Generic code that code of an
+        architecture calls is read as that architecture compiles it."""
+        arch = arch_of(path) or caller_arch
+        key = (path, item.start, entry, arch)
         if key not in self._read:
-            self._read[key] = self._function(path, item, entry)
+            self._read[key] = self._function(path, item, entry, arch)
         return self._read[key]
 
     def routine(self, path: str, name: str, line: int) -> FunctionCode:
@@ -238,9 +242,8 @@ class CodeReader:
             for entries in arch.entries.values():
                 yield from entries
 
-    def _function(self, path: str, item: Item, entry: Open | None) -> FunctionCode:
+    def _function(self, path: str, item: Item, entry: Open | None, arch: str | None) -> FunctionCode:
         data = self.data(path)
-        arch = arch_of(path)
         conditions = conditions_at(data, item.body)
         unread: dict[tuple[int, str], Unread] = {}
         variants: list[Variant] = []

@@ -19,6 +19,7 @@ from reviewbot.source.tree import SourceTree
 _TRACING = re.compile(r"\$[({]CC_FLAGS_FTRACE[)}]|(?<![\w-])-pg(?![\w-])")
 _ASSIGNMENT = re.compile(r"^(?:override\s+|export\s+)?([^\s:+?=#][^:+?=#]*?)\s*(:{1,3}=|\+=|\?=|=)\s*(.*)$")
 _CONDITIONAL = re.compile(r"^(ifdef|ifndef|ifeq|ifneq|else|endif)\b\s*(.*)$")
+_BUILT_IF = re.compile(r"(?:obj|lib)-\$\((CONFIG_\w+)\)")
 _INCLUDE_FLAG = re.compile(r"-I\s*(\S+)")
 _VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
 # Without these there is no function tracer at all, so they limit nothing (kernel/trace/Kconfig, arch/sh/Kconfig).
@@ -136,6 +137,22 @@ def _is_configuration(makefile: str) -> bool:
 def _object_of(makefile: str, path: str) -> str:
     """The object of a source file as its Makefile calls it: relative to the Makefile."""
     return posixpath.splitext(posixpath.relpath(path, posixpath.dirname(makefile) or "."))[0] + ".o"
+
+
+def object_condition(tree: SourceTree, path: str) -> str | None:
+    """`CONFIG_X` where the file's own Makefile builds its object with `obj-$(CONFIG_X) += name.o`; None when it is always
+    built, or when more than one line decides."""
+    directory, _, name = path.rpartition("/")
+    target = f"{name.removesuffix('.c')}.o"
+    found = {
+        match.group(1)
+        for makefile in (f"{directory}/Kbuild", f"{directory}/Makefile")
+        for assignment in assignments(tree.read(makefile) or b"")
+        if target in assignment.value.split()
+        for match in [_BUILT_IF.fullmatch(assignment.name)]
+        if match is not None
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def include_directories(tree: SourceTree, path: str) -> tuple[str, ...]:

@@ -10,10 +10,15 @@ from reviewbot.csyntax.lexing import code_of
 from reviewbot.csyntax.macros import Macro, to_macro
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rulebook.policy import Words
+from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.primitives import Primitive
 
 _CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
+
+
+def policies_of(book: Rulebook, path: str, arch: str | None) -> tuple[Policy, ...]:
+    """The policies for code of `path` as `arch` compiles it (None: as every architecture does)."""
+    return book.policies_for(path if arch is None else f"arch/{arch}/{path}")
 
 
 class NameMeaning:
@@ -31,7 +36,7 @@ class NameMeaning:
         self._follow_headers = follow_headers
         # What a policy calls safe by its name is judged as that, not by the wrappers that a debugging option puts round
         # it.
-        self._safe = frozenset(name for policy in book.policies_for(path) for name in policy.safe_names)
+        self._safe = frozenset(name for policy in policies_of(book, path, arch) for name in policy.safe_names)
         self._known: dict[tuple[str, bool], tuple[Macro, ...]] = {}
 
     @property

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.items import function_at
+from reviewbot.csyntax.variants import to_literal
 from reviewbot.graph.assembler import find_routines
 from reviewbot.graph.callees import Callee, CalleeResolver
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open, Paths
 from reviewbot.rulebook.policy import CalleeForm
-from reviewbot.rulebook.primitives import Primitive
+from reviewbot.rulebook.primitives import Effect, Primitive
 
 MAX_CHAIN = 24
 
@@ -52,7 +53,7 @@ class Reach:
     def __init__(self, reader: CodeReader) -> None:
         self._reader = reader
         self._resolver = CalleeResolver(reader.tree, reader.book, reader.symbols)
-        self._known: dict[tuple[str, int, Open], tuple[InsideCall, ...]] = {}
+        self._known: dict[tuple[str, int, Open, str | None], tuple[InsideCall, ...]] = {}
         self.entered: set[tuple[str, int]] = set()
         """(path, start) of every function that was found to run inside a block."""
 
@@ -79,9 +80,7 @@ class Reach:
             call = node.action
             for opened in variant.open_at(index):
                 primitive = code.primitive(call)
-                callees: tuple[Callee, ...] = ()
-                if primitive is None:
-                    callees = self._resolver.resolve(call, code.path, code.arch, code.item.text)
+                callees = self._callees(code, variant, call, primitive)
                 yield InsideCall(
                     call=call,
                     node=index,
@@ -95,22 +94,36 @@ class Reach:
                 for callee in callees:
                     if callee.is_body_run:
                         steps = tuple(_steps(code, variant, call, opened))
-                        for inner in self._of_callee(callee, opened):
+                        for inner in self._of_callee(callee, opened, code.arch):
                             if len(inner.chain) < MAX_CHAIN:
                                 yield replace(inner, chain=steps + inner.chain)
 
-    def _of_callee(self, callee: Callee, opened: Open) -> tuple[InsideCall, ...]:
+    def _callees(
+        self, code: FunctionCode, variant: Variant, call: Call, primitive: Primitive | None
+    ) -> tuple[Callee, ...]:
+        """What the call may reach under the #if conditions of its place."""
+        if primitive is not None and (primitive.effect is not Effect.INSIDE or primitive.label_arg is not None):
+            return ()
+        found = self._resolver.resolve(call, code.path, code.arch, code.item.text) if primitive is None else ()
+        if primitive is not None and not self._reader.symbols.declared(call.name, code.path, code.arch).definitions:
+            # An access that needs a block is allowed there; what its assembler calls is not thereby allowed.
+            linked = self._resolver.resolve(call, code.path, code.arch, code.item.text)
+            found = tuple(callee for callee in linked if callee.form is CalleeForm.ASM and callee.is_body_run)
+        known = {*map(to_literal, code.conditions), *variant.conditions}
+        return tuple(callee for callee in found if not _contradicts(callee, known))
+
+    def _of_callee(self, callee: Callee, opened: Open, arch: str | None) -> tuple[InsideCall, ...]:
         """What runs in the callee's body, with chains that begin there; remembered, and empty where it calls itself."""
         definition = callee.definition
         assert definition is not None
         entry = Open(node=BY_CALLER, name=opened.name, direction=opened.direction)
-        key = (definition.path, definition.start, entry)
+        key = (definition.path, definition.start, entry, arch)
         if key not in self._known:
             self._known[key] = ()
-            self._known[key] = tuple(_distinct(self._run(callee, entry)))
+            self._known[key] = tuple(_distinct(self._run(callee, entry, arch)))
         return self._known[key]
 
-    def _run(self, callee: Callee, entry: Open) -> Iterator[InsideCall]:
+    def _run(self, callee: Callee, entry: Open, arch: str | None) -> Iterator[InsideCall]:
         definition = callee.definition
         assert definition is not None
         if callee.form is CalleeForm.ASM:
@@ -120,7 +133,8 @@ class Reach:
             item = function_at(data, definition.start + len(definition.text) - 1)
             if item is not None:
                 self.entered.add((definition.path, item.start))
-                inner = self._reader.function(definition.path, item, entry)
+                inner = self._reader.function(definition.path, item, entry, arch)
+                self.prefetch([inner])
                 for variant in inner.variants:
                     yield from self.inside(inner, variant)
 
@@ -148,7 +162,7 @@ class Reach:
                 for each in callees:
                     if each.is_body_run and each.definition != definition:
                         steps = (step(code, call.offset, "calls", name),)
-                        for inner in self._of_callee(each, entry):
+                        for inner in self._of_callee(each, entry, code.arch):
                             if len(inner.chain) < MAX_CHAIN:
                                 yield replace(inner, chain=steps + inner.chain)
 
@@ -169,6 +183,12 @@ def _steps(code: FunctionCode, variant: Variant, call: Call, opened: Open) -> It
     for use in call.via:
         yield Step(path=use.path, line=use.line, function=code.name, what="expands the macro", name=use.name)
     yield step(code, call.offset, "calls", call.name)
+
+
+def _contradicts(callee: Callee, known: set[tuple[str, bool]]) -> bool:
+    """The callee's definition counts only under a condition that does not hold where the call stands."""
+    needed = {to_literal(part) for part in callee.condition.split(" && ") if part}
+    return any((name, not truth) in known for name, truth in needed)
 
 
 def _distinct(found: Iterator[InsideCall]) -> Iterator[InsideCall]:

@@ -135,7 +135,9 @@ class _File:
     def _note_gaps(self, context: Context) -> None:
         for inside in context.inside:
             for callee in inside.callees:
-                if callee.form is None:
+                # A header may use a macro that only its includer sees; that is no call.
+                is_macro = bool(self._reader.symbols.macros(callee.name, self._path, context.code.arch))
+                if callee.form is None and not is_macro:
                     self._gap(
                         inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}"
                     )

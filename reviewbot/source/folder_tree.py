@@ -43,6 +43,12 @@ class FolderTree:
     def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
         return self._words.find(words, suffixes)
 
+    def stamps(self) -> Iterator[tuple[str, str]]:
+        """(path, size and times) of every file: what changes when its content does, without reading it."""
+        for path in self._paths:
+            status = (self.root / path).lstat()
+            yield path, f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}"
+
     @cached_property
     def _paths(self) -> tuple[str, ...]:
         found: list[str] = []

@@ -155,6 +155,10 @@ class WorkTree:
     def _changed(self) -> frozenset[str]:
         return self.repository.paths_unlike_index()
 
+    def changed_paths(self) -> frozenset[str]:
+        """Paths whose file may not be what is staged."""
+        return self._changed
+
     def read(self, path: str) -> bytes | None:
         return self._contents.read(path)
 
