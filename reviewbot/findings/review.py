@@ -79,8 +79,8 @@ class SourceExcerpt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """The result of one run. `series` is None for a scan of a tree. Order of everything is deterministic.
-    `excerpts` maps a finding's fingerprint to the lines around it. `graphs`, where they were asked for, are what runs in
-    the blocks of functions that the series changes or that have findings, as they are in the end."""
+    `excerpts` maps a finding's fingerprint to the lines around it. `graphs`, where they were asked for, are what runs
+    in the blocks of functions that the series changes or that have findings, as they are in the end."""
 
     series: Series | None
     subject: str

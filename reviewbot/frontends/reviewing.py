@@ -51,7 +51,9 @@ def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     )
     section, _ = settings.section("review", [*layers, given])
     book = load_rulebook(wish.rules)
-    options = ReviewOptions(show_all=wish.everything, cpu=_cpu(section, book), with_edits=wish.wants_edits)
+    options = ReviewOptions(
+        show_all=wish.everything, cpu=_cpu(section, book), with_edits=wish.wants_edits, with_graphs=wish.wants_graphs
+    )
     return Ready(section=section, options=options, book=book)
 
 
@@ -69,6 +71,8 @@ def conclude(
         _write_baseline(review, wish.write_baseline)
     if wish.fix_patch:
         _write_fixes(review, wish.fix_patch)
+    if wish.graph:
+        _write_graphs(review, wish.graph)
     status = exit_code(review, ready.section.fail_on)
     is_silent = only_findings or (wish.quiet and status is Exit.CLEAN)
     if is_silent and not review.findings and not wish.output:
@@ -142,16 +146,23 @@ def _view(wish: Wish, ready: Ready) -> View:
 
 def _write_baseline(review: Review, path: Path) -> None:
     accepted = [*review.findings, *(entry.finding for entry in review.held_back if entry.reason == "in the baseline")]
-    try:
-        path.write_text(to_baseline(accepted), encoding="utf-8")
-    except OSError as error:
-        raise DeliveryError(f"{path}: the baseline cannot be written: {error.strerror}.") from error
+    _write("the baseline", to_baseline(accepted), path)
 
 
 def _write_fixes(review: Review, path: Path) -> None:
     from reviewbot.report import fix_patch
 
+    _write("the patch with fixes", fix_patch.render(review), path)
+
+
+def _write_graphs(review: Review, path: Path) -> None:
+    from reviewbot.report.block_graph import to_dot, to_svg
+
+    _write("the graph", (to_dot if path.suffix == ".dot" else to_svg)(review.graphs), path)
+
+
+def _write(what: str, text: str, path: Path) -> None:
     try:
-        path.write_bytes(fix_patch.render(review).encode("utf-8", "surrogateescape"))
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
-        raise DeliveryError(f"{path}: the fixes cannot be written: {error.strerror}.") from error
+        raise DeliveryError(f"{path}: {what} cannot be written: {error.strerror}.") from error

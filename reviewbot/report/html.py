@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
 from reviewbot import __version__
 from reviewbot.findings.finding import Cycles, Finding, Link, Status
 from reviewbot.findings.review import Outcome, PatchResult, Review, SwitchBudget
+from reviewbot.graph.block_graph import BlockGraph
 from reviewbot.report import phrases
+from reviewbot.report.block_graph import STYLE, describe, to_svg
 from reviewbot.report.escape import visible
 from reviewbot.report.excerpt import excerpt_of, is_offending
 from reviewbot.report.templating import template
@@ -31,6 +35,8 @@ def render(review: Review, view: View) -> str:
         patches=[_patch(patch, review) for patch in review.patches],
         findings=[_finding(at, each, review, widest) for at, each in enumerate(ordered, start=1)],
         switches=[_budget(budget) for budget in review.switches],
+        graphs=[{"said": visible(describe(graph)), "picture": _picture(graph)} for graph in review.graphs],
+        graph_style=Markup(STYLE),
         gaps=[{"place": visible(phrases.gap_place(gap, review)), "reason": visible(gap.reason)} for gap in review.gaps],
         held_back=[
             {"place": visible(phrases.place(each.finding)), "rule": each.finding.rule, "reason": visible(each.reason)}
@@ -108,6 +114,10 @@ def _excerpt(finding: Finding, review: Review) -> list[dict[str, Any]]:
         }
         for number, mark, text in excerpt.lines
     ]
+
+
+def _picture(graph: BlockGraph) -> Markup:
+    return Markup(to_svg([graph], is_standalone=False))  # to_svg escapes what it draws
 
 
 def _bar(cycles: Cycles, widest: float) -> dict[str, float] | None:
