@@ -95,9 +95,7 @@ def to_literal(condition: str) -> tuple[str, bool]:
     """('defined(X)', False) for '!defined(X)', '!(defined(X))' or '#ifndef X': one name for one fact."""
     truth, text = True, condition.strip()
     while True:
-        if text.startswith("!") and (
-            _NEGATED.fullmatch(text) or _is_wrapped(text[1:].strip())
-        ):
+        if text.startswith("!") and (_NEGATED.fullmatch(text) or _is_wrapped(text[1:].strip())):
             truth, text = not truth, text[1:].strip()
         elif _is_wrapped(text):
             text = text[1:-1].strip()
