@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.estimate import estimate
+from reviewbot.cost.predictions import SeriesBudgets, predict
+from reviewbot.cost.rate import BaseRate
 from reviewbot.findings.excerpt import make_excerpt
 from reviewbot.findings.finding import Finding, Gap, Status
 from reviewbot.findings.follow import Followed, Look, Sight, follow
@@ -38,10 +40,10 @@ class ReviewOptions:
     show_all: bool = False
     cpu: CpuChoice = field(default_factory=CpuChoice)
     rules: frozenset[str] | None = None
-    switch_budgets: bool = True
-    base_rate: BaseRate | None = None
     with_edits: bool = False
     with_graphs: bool = False
+    switch_budgets: bool = True
+    base_rate: BaseRate | None = None
 
 
 def review(
@@ -57,6 +59,7 @@ def review(
     if options.with_edits:
         verdicts = _with_edits(verdicts, book)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
+    budgets = _budgets(states, followed, book, options, cpu)
     return Review(
         series=series,
         subject=series.subject,
@@ -65,9 +68,9 @@ def review(
         findings=findings,
         held_back=tuple(verdict.to_held_back() for verdict in verdicts if verdict.held_back),
         gaps=tuple(_gaps(states, followed)),
-        switches=(),
+        switches=budgets.changed,
         excerpts=tuple(_excerpts(verdicts, states)),
-        notes=series.notes,
+        notes=(*series.notes, *budgets.notes, *predict(budgets.changed, options.base_rate)),
         cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
         graphs=_graphs(states, followed, findings, book) if options.with_graphs else (),
     )
@@ -90,13 +93,18 @@ def review_range(repository: Repository, range_text: str | None, options: Review
 def review_push(repository: Repository, from_ref: str, to_ref: str, options: ReviewOptions, book: Rulebook) -> Review:
     """Review what a push brings."""
     series = series_from_push(repository, from_ref, to_ref)
-    return _review_commits(series, repository, "the parent of the first commit", options, book)
+    return _review_commits(series, repository, "the parent of the first commit", _quick(options), book)
 
 
 def review_staged(repository: Repository, options: ReviewOptions, book: Rulebook) -> Review:
     """Review what is staged against HEAD, or against nothing before the first commit."""
     series = series_from_staged(repository)
-    return _review_commits(series, repository, "HEAD", options, book)
+    return _review_commits(series, repository, "HEAD", _quick(options), book)
+
+
+def _quick(options: ReviewOptions) -> ReviewOptions:
+    """A hook is waited for, and its reader wants findings."""
+    return replace(options, switch_budgets=False)
 
 
 def _review_commits(
@@ -149,9 +157,22 @@ def _graphs(
     """What runs in the blocks of functions that the series changes or that have findings, as they are in the end."""
     from reviewbot.graph.call_graph import block_graphs  # loads networkx, which most runs do not need
 
-    places = {finding.observation.chain[0].place if finding.observation.chain else finding.place for finding in findings}
+    places = {
+        finding.observation.chain[0].place if finding.observation.chain else finding.place for finding in findings
+    }
     wanted = followed.functions | {(place.path, place.function) for place in places}
     return block_graphs(states[-1].after, wanted, book) if states else ()
+
+
+def _budgets(
+    states: Sequence[PatchState], followed: Followed, book: Rulebook, options: ReviewOptions, cpu: CpuChoice
+) -> SeriesBudgets:
+    """Of the series as a whole. Without a tree nothing can be counted, and the review says what it is based on."""
+    if not options.switch_budgets or not followed.inspected or not states[-1].after.is_complete:
+        return SeriesBudgets()
+    from reviewbot.cost.series_budgets import budgets_of  # as the rules: it needs the C parser
+
+    return budgets_of(states, followed.functions, book, cpu)
 
 
 def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:

@@ -9,6 +9,9 @@ from functools import lru_cache
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
 
+MAX_LEVELS = 60
+"""Of the levels of #if and of the branches of one #if only so many are told; nobody reads, or writes, more."""
+
 _CONTINUED = re.compile(r"(?:\\\r?\n|\s)+")
 _GUARD_TEST = re.compile(rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*defined\s*\(?\s*(\w+)\s*\)?)\s*$")
 _GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
@@ -46,7 +49,7 @@ def _regions(data: bytes) -> tuple[list[int], list[tuple[str, ...]]]:
     for directive in CONDITIONAL.finditer(code):
         _step(levels, directive[1], directive[2], is_guard=directive.start() == guard_at)
         offsets.append(directive.end())
-        conditions.append(tuple(level.text() for level in levels if not level.is_guard))
+        conditions.append(tuple(level.text() for level in levels[:MAX_LEVELS] if not level.is_guard))
     return offsets, conditions
 
 
@@ -57,7 +60,8 @@ def _step(levels: list[_Level], word: bytes, rest: bytes, *, is_guard: bool) -> 
         levels.pop()
     elif levels:
         level = levels[-1]
-        level.refused.append(_refuse(level.current))
+        if len(level.refused) < MAX_LEVELS:
+            level.refused.append(_refuse(level.current))
         level.current = "" if word == b"else" else _to_condition(word[2:], rest)
         level.is_guard = False
 

@@ -6,11 +6,14 @@ import re
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, blank
 
+_ATTRIBUTE = rb"__\w++(?:\s*+\((?:[^()]++|\([^()]*+\))*+\))?+"
 _AGGREGATE = re.compile(
-    rb"\b(?:struct|union|enum)(?:\s+__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*\s*\w*"
-    rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*\s*$"
+    rb"\b(?:struct|union|enum)(?:\s++%b)*+\s*+\w*+(?:\s*+\b%b)*+\s*+\Z" % (_ATTRIBUTE, _ATTRIBUTE)
 )
-_GROUP_NAME = re.compile(rb"(\w+)\s*\($")
+_LONGEST_AGGREGATE_BYTES = 1_000
+_CALLED_ATTRIBUTE = re.compile(rb"\b__\w+\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
+_GROUP_NAME = re.compile(rb"(\w+)\s*\Z")
+_LONGEST_NAME_BYTES = 200
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"inline", b"typedef", b"const", b"volatile", b"register"))
 _NOT_A_NAME = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"do", b"else", b"case"))
@@ -28,6 +31,9 @@ def find_head(raw: bytes, code: bytes, bare: bytes) -> int | None:
     and without directives too. An #if … #endif around alternative heads belongs to the head; a macro call without a
     semicolon in an earlier paragraph does not.
     """
+    if (cut := len(bare) - MAX_HEAD_BYTES) > 0:
+        start = find_head(raw[cut:], code[cut:], bare[cut:])
+        return None if start is None else start + cut
     last = max(bare.rfind(b";"), bare.rfind(b"}"), bare.rfind(b"{")) + 1
     start = _first_code(bare, last)
     if start is None:
@@ -65,6 +71,7 @@ def to_function_name(head: bytes) -> str:
 
     `head` is blanked and ends before the `{`.
     """
+    head = head[-MAX_HEAD_BYTES:]
     if _is_not_a_function(head):
         return ""
     groups = parenthesis_groups(head)
@@ -85,7 +92,8 @@ def to_function_name(head: bytes) -> str:
 def _is_not_a_function(head: bytes) -> bool:
     if b"(" not in head or head.rstrip()[-1:] in (b"=", b",", b"(", b"\\"):
         return True
-    is_aggregate = _AGGREGATE.search(head) is not None and not head.rstrip().endswith(b")")
+    last = max(0, len(head) - _LONGEST_AGGREGATE_BYTES)
+    is_aggregate = _AGGREGATE.search(head, last) is not None and not head.rstrip().endswith(b")")
     return is_aggregate or _has_initialiser(head)
 
 
@@ -105,7 +113,8 @@ def parenthesis_groups(head: bytes) -> list[tuple[bytes, int, int, int]]:
     for token in re.finditer(rb"[()]", head):
         if token[0] == b"(":
             if depth == 0:
-                name, open_ = _GROUP_NAME.search(head, 0, token.end()), token.start()
+                open_ = token.start()
+                name = _GROUP_NAME.search(head, max(0, open_ - _LONGEST_NAME_BYTES), open_)
             depth += 1
         else:
             depth -= 1
@@ -118,11 +127,7 @@ def has_type(head: bytes, name_start: int) -> bool:
     """Whether a type stands right before the name: a word that is neither storage class nor part of an earlier
     `name(…)`.
     """
-    before = head[:name_start]
-    while (
-        group := re.search(rb"(?:\b__\w+|\b__attribute__)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", before)
-    ) is not None:
-        before = before[: group.start()] + b" " * len(group[0]) + before[group.end() :]
+    before = _CALLED_ATTRIBUTE.sub(blank, head[max(0, name_start - MAX_HEAD_BYTES) : name_start])
     before = before[before.rfind(b")") + 1 :]
     return any(word[0] not in _STORAGE for word in _WORD.finditer(before))
 

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
@@ -102,16 +103,27 @@ def _function_by_columns(data: bytes, offset: int) -> Item | None:
     if not open_ or not close or data[open_ - 2 : open_ - 1] == b"\\":
         return None
     boundary = data.rfind(b"\n}", 0, open_ - 1) + 2 if data.rfind(b"\n}", 0, open_ - 1) >= 0 else 0
-    region = data[boundary:open_]
     if open_ > offset and offset < boundary:
         return None
+    start, name = _head_between(data, boundary, open_)
+    if start is None or start > offset or not name:
+        return None
+    if not _is_balanced(data, open_, close + 1):
+        return None
+    return _to_item(data, DefinitionKind.FUNCTION, name, start, close + 1, open_)
+
+
+# Remembered, for a long stretch without a function may hold thousands of the offsets that are asked for.
+@lru_cache(maxsize=64)
+def _head_between(data: bytes, boundary: int, open_: int) -> tuple[int | None, str]:
+    """Where the head before the `{` begins, and the name of the function in it."""
+    region = data[boundary:open_]
     code = to_code(region)
-    start = None if _cuts_comment(code) else find_head(region, code, bare := without_directives(code))
-    if start is None or boundary + start > offset or not (name := to_function_name(bare[start:])):
-        return None
-    if not _is_balanced(data[open_ : close + 1]):
-        return None
-    return _to_item(data, DefinitionKind.FUNCTION, name, boundary + start, close + 1, open_)
+    if _cuts_comment(code):
+        return None, ""
+    bare = without_directives(code)
+    start = find_head(region, code, bare)
+    return (None, "") if start is None else (boundary + start, to_function_name(bare[start:]))
 
 
 def _cuts_comment(code: bytes) -> bool:
@@ -119,9 +131,10 @@ def _cuts_comment(code: bytes) -> bool:
     return b"*/" in code or b"/*" in code
 
 
-def _is_balanced(body: bytes) -> bool:
-    """Whether the first brace is closed by the last one and by none before."""
-    code = to_code(body)
+@lru_cache(maxsize=64)
+def _is_balanced(data: bytes, begin: int, end: int) -> bool:
+    """Whether the first brace of a body is closed by the last one and by none before."""
+    code = to_code(data[begin:end])
     if b"#" in code:
         code = without_directives(code)
     if _cuts_comment(code):

@@ -14,8 +14,8 @@ _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
 
 
 def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
-    """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up to the
-    `;` behind it."""
+    """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up
+    to the `;` behind it."""
     spelled = re.escape(name.encode())
     if re.search(rb"\b(?:struct|union|enum)\b[^;{}()=]*\b" + spelled + rb"\b[^;]*\{", data) is None:
         return ()

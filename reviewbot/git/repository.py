@@ -178,16 +178,16 @@ class Repository:
                 found.setdefault(decode(word), set()).add(decode(path[prefix:]))
         return found
 
-    def files_holding(
-        self, words: Collection[str], globs: Sequence[str], rev: str | None = None
-    ) -> tuple[str, ...]:
+    def files_holding(self, words: Collection[str], globs: Sequence[str], rev: str | None = None) -> tuple[str, ...]:
         """The paths that match one of the globs (`fs/**/*.c`, from the top) and hold one of the words, sorted."""
         command = ["grep", "-l", "-a", "-z", "--full-name", "--no-color", "--no-recurse-submodules", "-f", "-"]
         command += [*([rev] if rev else []), "--", *(f":(top,glob){glob}" for glob in globs)]
         try:
             output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(words)])
         except GitError:  # built without Perl expressions
-            output = self._grep("-E", [*command[:1], "-w", *command[1:]], [f"({each})" for each in _alternatives(words)])
+            output = self._grep(
+                "-E", [*command[:1], "-w", *command[1:]], [f"({each})" for each in _alternatives(words)]
+            )
         prefix = len(rev) + 1 if rev else 0
         return tuple(sorted(decode(path[prefix:]) for path in output.split(b"\0") if path))
 

@@ -125,8 +125,8 @@ class CodeReader:
     def function(
         self, path: str, item: Item, entry: Open | None = None, caller_arch: str | None = None
     ) -> FunctionCode:
-        """The function of `item` in `path`, entered with access closed, or open by the caller. Generic code that code of an
-        architecture calls is read as that architecture compiles it."""
+        """The function of `item` in `path`, entered with access closed, or open by the caller. Generic code that code
+        of an architecture calls is read as that architecture compiles it."""
         arch = arch_of(path) or caller_arch
         key = (path, item.start, entry, arch)
         if key not in self._read:
@@ -262,6 +262,7 @@ class CodeReader:
                 reason = "the function, with the macros in it, is too large to follow"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
                 continue
+
             def primitive_of(call: Call) -> Primitive | None:
                 return self.primitive_of(call, path, arch)
 

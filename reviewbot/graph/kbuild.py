@@ -140,8 +140,8 @@ def _object_of(makefile: str, path: str) -> str:
 
 
 def object_condition(tree: SourceTree, path: str) -> str | None:
-    """`CONFIG_X` where the file's own Makefile builds its object with `obj-$(CONFIG_X) += name.o`; None when it is always
-    built, or when more than one line decides."""
+    """`CONFIG_X` where the file's own Makefile builds its object with `obj-$(CONFIG_X) += name.o`; None when it is
+    always built, or when more than one line decides."""
     directory, _, name = path.rpartition("/")
     target = f"{name.removesuffix('.c')}.o"
     found = {

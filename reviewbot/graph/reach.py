@@ -59,6 +59,8 @@ class Reach:
 
     def prefetch(self, codes: list[FunctionCode]) -> None:
         """Find all names that these functions call inside blocks with one search of the tree."""
+        words = self._reader.book.words
+        known = words.builtins | words.safe_macros
         names = {
             action.name
             for code in codes
@@ -67,6 +69,8 @@ class Reach:
             if isinstance(action := node.action, Call)
             and action.name
             and code.primitive(action) is None
+            and action.name not in known
+            and not action.name.startswith("__builtin_")
             and variant.open_at(index)
             and not self._reader.symbols.declared(action.name, code.path, code.arch).definitions
         }
