@@ -9,19 +9,14 @@ end well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
-from reviewbot.csyntax.flow import Assign, Call, Edge, Flow, Guard, Return
-from reviewbot.graph.configuration import Configuration
+from reviewbot.csyntax.flow import Assign, Call, Edge, Return
 from reviewbot.graph.switch_counts import NONE, NOTHING, Interval, Pairs, fewest, most
+from reviewbot.graph.switch_ways import Ways, guard_text, options_off
 
 MAX_STATES_PER_NODE = 64
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_ERROR = re.compile(r"-\s*(?:E[A-Z0-9]+|\d+)|ERR_PTR\s*\(|false|NULL")
-_BELOW_ZERO = re.compile(r"(\w+)\s*<\s*0")
-_CONFIGURED = re.compile(r"#if |.*\b(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE)\s*\(")
 
 Facts = frozenset[tuple[str, bool]]
 Key = tuple[Facts, bool]
@@ -71,150 +66,58 @@ def _fewer(one: Pairs | None, other: Pairs | None) -> Pairs | None:
     return other if one is None else one if other is None else fewest(one, other)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ways:
-    """`weights`: pairs that a node makes. `failing`: call node -> the truth of its result that says it failed.
-    `openers`: those of them that make their pair only when they succeed. `optional`: user pointers that may be absent.
-    `values`: what the returns give back, as written."""
+def whole(ways: Ways) -> Way:
+    """From the entry to the exits; what stands in loops does not count."""
+    walk = _Walk(ways, loop=None)
+    found = walk.run(0)
+    exits = [(node, best) for node in found for best in found[node].values() if ways.is_exit(node)]
+    if not exits:
+        return NO_WAY
+    good = [best for node, best in exits if node not in ways.error_exits]
+    return walk.way(_ranked_exits(ways, exits), low_of=good)
 
-    flow: Flow
-    weights: Mapping[int, Interval]
-    failing: Mapping[int, bool]
-    openers: frozenset[int]
-    optional: frozenset[str]
-    configuration: Configuration
-    values: Mapping[int, str]
-    order: tuple[int, ...] = field(init=False)
-    back: frozenset[tuple[int, int]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        order, back = _order(self.flow)
-        object.__setattr__(self, "order", order)
-        object.__setattr__(self, "back", back)
+def once_round(ways: Ways, loop: int) -> tuple[Way, bool]:
+    """Once round the loop, inner loops left out; and whether it may be left, all being well, before its condition
+    ends it."""
+    members = ways.members(loop)
+    head = min(members) - 1
+    walk = _Walk(ways, loop=loop)
+    found = walk.run(head)
+    rounds: list[_Best] = []
+    exits: list[tuple[int, _Best]] = []
+    for node in found:
+        for edge in ways.edges(node):
+            if node == head or edge.is_fault:
+                continue
+            bests = [walk.along(best, edge) for best in found[node].values()]
+            if edge.target == head:
+                rounds += bests
+            elif edge.target not in members:
+                exits += [(node, best) for best in bests]
+    if not rounds and not exits:
+        return NO_WAY, False
+    end = min((node for node, _ in exits), default=0)
+    can_leave = any(node != end and best.low is not None for node, best in exits)
+    chosen = rounds or [best for _, best in exits]
+    return walk.way(chosen, low_of=chosen), can_leave
 
-    def whole(self) -> Way:
-        """From the entry to the exits; what stands in loops does not count."""
-        walk = _Walk(self, loop=None)
-        found = walk.run(0)
-        exits = [(node, best) for node in found for best in found[node].values() if self._is_exit(node)]
-        if not exits:
-            return NO_WAY
-        good = [best for node, best in exits if node not in self.error_exits]
-        return walk.way(self._ranked(exits), low_of=good)
 
-    def round(self, loop: int) -> tuple[Way, bool]:
-        """Once round the loop, inner loops left out; and whether it may be left, all being well, before its condition
-        ends it."""
-        members = self.members(loop)
-        head = min(members) - 1
-        walk = _Walk(self, loop=loop)
-        found = walk.run(head)
-        rounds: list[_Best] = []
-        exits: list[tuple[int, _Best]] = []
-        for node in found:
-            for edge in self.edges(node):
-                if node == head or edge.is_fault:
-                    continue
-                bests = [walk.along(best, edge) for best in found[node].values()]
-                if edge.target == head:
-                    rounds += bests
-                elif edge.target not in members:
-                    exits += [(node, best) for best in bests]
-        if not rounds and not exits:
-            return NO_WAY, False
-        end = min((node for node, _ in exits), default=0)
-        can_leave = any(node != end and best.low is not None for node, best in exits)
-        chosen = rounds or [best for _, best in exits]
-        return walk.way(chosen, low_of=chosen), can_leave
+def _ranked_exits(ways: Ways, exits: list[tuple[int, _Best]]) -> list[_Best]:
+    errors = ways.error_exits
+    good = sorted(
+        {node for node, _ in exits if node not in errors}, key=lambda node: _position(ways, node), reverse=True
+    )
+    early = {node: index for index, node in enumerate(good)}
+    return [
+        replace(best, rank=(best.rank[0], int(node in errors), best.rank[2], early.get(node, 0), *best.rank[4:]))
+        for node, best in exits
+    ]
 
-    def members(self, loop: int) -> frozenset[int]:
-        return frozenset(i for i, node in enumerate(self.flow.nodes) if loop in node.loops)
 
-    def edges(self, node: int) -> Iterator[Edge]:
-        """Those that the configuration allows."""
-        for edge in self.flow.nodes[node].edges:
-            if edge.guard is None or self._may_hold(edge.guard):
-                yield edge
-
-    def _may_hold(self, guard: Guard) -> bool:
-        if not _CONFIGURED.match(guard.key):
-            return True
-        return self.configuration.truth(guard.key.removeprefix("#if ")) in (None, guard.truth)
-
-    def forward(self, node: int) -> Iterator[Edge]:
-        return (edge for edge in self.edges(node) if (node, edge.target) not in self.back)
-
-    def choices(self, node: int) -> list[Edge]:
-        """The edges on which nothing fails and that do not lead to an error alone."""
-        return [e for e in self.forward(node) if not self.is_failure(e) and not self.is_doomed(e.target)]
-
-    def is_failure(self, edge: Edge) -> bool:
-        """Taken when an access faults, or an opener or a helper says that it failed."""
-        guard = edge.guard
-        if edge.is_fault or guard is None:
-            return edge.is_fault
-        if guard.call is not None:
-            return self.failing.get(guard.call) is guard.truth
-        below = _BELOW_ZERO.fullmatch(guard.key)
-        return guard.truth and (below.group(1) if below else guard.key) in self._error_names
-
-    @cached_property
-    def _error_names(self) -> frozenset[str]:
-        """Variables that hold an error: the result of an access, or what the function gives back."""
-        found = {
-            node.action.target
-            for node in self.flow.nodes
-            if isinstance(node.action, Assign) and node.action.call is not None and node.action.call in self.failing
-        }
-        return frozenset(found | self._returned)
-
-    @property
-    def _returned(self) -> set[str]:
-        return {n.action.key for n in self.flow.nodes if isinstance(n.action, Return) and n.action.key.isidentifier()}
-
-    def _is_exit(self, node: int) -> bool:
-        return isinstance(self.flow.nodes[node].action, Return) or node == self.flow.end
-
-    def is_doomed(self, node: int) -> bool:
-        """Every way on from here ends in an error."""
-        return bool(self._reached.get(node)) and self._reached[node] <= self.error_exits
-
-    def _ranked(self, exits: list[tuple[int, _Best]]) -> list[_Best]:
-        errors = self.error_exits
-        good = sorted({node for node, _ in exits if node not in errors}, key=self._position, reverse=True)
-        early = {node: index for index, node in enumerate(good)}
-        return [
-            replace(best, rank=(best.rank[0], int(node in errors), best.rank[2], early.get(node, 0), *best.rank[4:]))
-            for node, best in exits
-        ]
-
-    def _position(self, node: int) -> tuple[int, int]:
-        action = self.flow.nodes[node].action
-        return (action.offset, node) if isinstance(action, Return) else (1 << 60, node)
-
-    @cached_property
-    def _reached(self) -> dict[int, frozenset[int]]:
-        """The exits that can be reached from each node."""
-        found: dict[int, frozenset[int]] = {}
-        for node in reversed(self.order):
-            ahead = frozenset().union(*(found.get(edge.target, frozenset()) for edge in self.forward(node)))
-            found[node] = ahead | {node} if self._is_exit(node) else ahead
-        return found
-
-    @cached_property
-    def error_exits(self) -> frozenset[int]:
-        """Returns of an error code, and those to which a failure leads and to nothing else; not all of them."""
-        exits = {node for node in self.order if self._is_exit(node)}
-        errors = {
-            next(iter(self._reached[edge.target]))
-            for node in self.order
-            for edge in self.forward(node)
-            if self.is_failure(edge) and len(self._reached.get(edge.target, ())) == 1
-        }
-        for node in exits:
-            if _ERROR.match(self.values.get(node, "")):
-                errors.add(node)
-        return frozenset(errors) if errors != exits else frozenset()
+def _position(ways: Ways, node: int) -> tuple[int, int]:
+    action = ways.flow.nodes[node].action
+    return (action.offset, node) if isinstance(action, Return) else (1 << 60, node)
 
 
 class _Walk:
@@ -254,7 +157,7 @@ class _Walk:
         failures += self._ways.is_failure(edge)
         if guard is not None and guard.key:
             absent += guard.key in self._ways.optional and not guard.truth
-            off += _options_off(guard)
+            off += options_off(guard)
         return replace(
             best,
             low=best.low if failures == best.rank[0] else None,
@@ -276,14 +179,11 @@ class _Walk:
         while trail is not None:
             nodes.add(trail.node)
             if trail.before is not None and trail.edge is not None and self._matters(trail.before.node):
-                guards.append(self.guard_text(trail.edge.guard))
+                guards.append(guard_text(self._ways.flow, trail.edge.guard))
             trail = trail.before
         chosen = dict.fromkeys(text for text in reversed(guards) if text)
         pairs = Interval(low=typical.typ if low is None else low, typ=typical.typ, high=high)
         return Way(pairs=pairs, nodes=frozenset(nodes), guards=tuple(chosen))
-
-    def guard_text(self, guard: Guard | None) -> str:
-        return guard_text(self._ways.flow, guard)
 
     def _counts(self, node: int) -> Interval:
         loops = self._ways.flow.nodes[node].loops
@@ -407,45 +307,3 @@ def _ranked(rank: Rank, pairs: int) -> Rank:
     """With these pairs on top."""
     failures, error, nothing, early, absent, off, before = rank
     return (failures, error, 0 if pairs else nothing, early, absent, off, before + pairs)
-
-
-def _options_off(guard: Guard) -> int:
-    """How many CONFIG_ options the condition takes to be off."""
-    if not _CONFIGURED.match(guard.key):
-        return 0
-    if guard.key.startswith("#if "):
-        return guard.key.count("!") if guard.truth else 1
-    return int(not guard.truth)
-
-
-def guard_text(flow: Flow, guard: Guard | None) -> str:
-    """A condition as a person would write it; "" for what tells nothing."""
-    if guard is None:
-        return ""
-    if guard.call is None:
-        text = guard.key.removeprefix("#if ")
-        return text if guard.truth else f"!({text})" if not text.isidentifier() else f"!{text}"
-    action = flow.nodes[guard.call].action
-    name = f"{action.name or action.text}()" if isinstance(action, Call) else ""
-    return name if guard.truth or not name else f"!{name}"
-
-
-def _order(flow: Flow) -> tuple[tuple[int, ...], frozenset[tuple[int, int]]]:
-    """The nodes that can be reached, each before all that follow it; and the edges back that were left out for that."""
-    done: list[int] = []
-    back: set[tuple[int, int]] = set()
-    colour = {0: 1}
-    stack: list[tuple[int, Iterator[Edge]]] = [(0, iter(flow.nodes[0].edges))]
-    while stack:
-        node, edges = stack[-1]
-        edge = next(edges, None)
-        if edge is None:
-            colour[node] = 2
-            done.append(node)
-            stack.pop()
-        elif colour.get(edge.target) == 1:
-            back.add((node, edge.target))
-        elif edge.target not in colour:
-            colour[edge.target] = 1
-            stack.append((edge.target, iter(flow.nodes[edge.target].edges)))
-    return tuple(reversed(done)), frozenset(back)

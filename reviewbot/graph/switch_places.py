@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewbot.graph.switch_paths import Ways, guard_text
+from reviewbot.graph.switch_ways import Ways, guard_text
 
 MAX_CONDITIONS = 3
 
