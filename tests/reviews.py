@@ -21,6 +21,7 @@ from reviewbot.findings.finding import (
     Status,
 )
 from reviewbot.findings.review import Base, Count, Outcome, PatchResult, Review, SourceExcerpt, SwitchBudget
+from reviewbot.graph.block_graph import BlockGraph, GraphEdge, GraphNode, NodeKind
 from reviewbot.mail.message import Address
 from reviewbot.series.patch import Patch, Series
 
@@ -173,6 +174,22 @@ def empty_review() -> Review:
     )
 
 
+def block_graph(callee: str = "log_frame") -> BlockGraph:
+    """A block with an access and a call that may not be there."""
+    said = (
+        ("begin", "user_write_access_begin()", NodeKind.OPEN, "line 28, to write", 0),
+        ("put", "unsafe_put_user()", NodeKind.ACCESS, "write", 1),
+        ("callee", f"{callee}()", NodeKind.UNSAFE, f"{callee} is an ordinary function", 1),
+        ("end", "user_write_access_end()", NodeKind.CLOSE, "", 2),
+    )
+    nodes = tuple(
+        GraphNode(id=id, label=label, kind=kind, note=note, path="", line=0, column=column)
+        for id, label, kind, note, column in said
+    )
+    edges = tuple(GraphEdge(source="begin", target=node.id, lines=(31,)) for node in nodes[1:])
+    return BlockGraph(path=SOURCE, function="write_frame", line=26, nodes=nodes, edges=edges)
+
+
 def full_review() -> Review:
     """One of everything."""
     small = finding(
@@ -228,6 +245,7 @@ def full_review() -> Review:
         ),
         excerpts=((finding().fingerprint, excerpt()),),
         notes=("An older version of the series (v1) was left out.",),
+        graphs=(block_graph(),),
     )
 
 
@@ -258,4 +276,5 @@ def hostile_review() -> Review:
             ),
         ),
         notes=(HOSTILE,),
+        graphs=(block_graph(HOSTILE),),
     )
