@@ -31,17 +31,26 @@ def judge(
     cost_of: Callable[[Observation], Cost],
     *,
     show_all: bool = False,
+    is_whole_tree: bool = False,
 ) -> tuple[Verdict, ...]:
     """A verdict on every life, in the order of patches, places and rules.
 
-    Reported is what the series introduces or fixes and what is worth its cycles; with `show_all` everything is. What
+    Reported is what the series introduces or fixes and what is worth its cycles; with `show_all` everything is. With
+    `is_whole_tree` there is no series, and what is in the tree is what is asked about. What
     one patch introduces and a later one fixes is reported as a note: the end is sound, and only bisection meets it.
     """
     # what stays keeps its fingerprint, whatever was there for a while
     ordered = sorted(lives, key=lambda life: (life.fixed_by is not None, life.observation.place, life.observation.rule))
     prints = fingerprints([life.observation for life in ordered])
     verdicts = [
-        _judge(life, print_, catalogue[life.observation.rule], cost_of(life.observation), show_all=show_all)
+        _judge(
+            life,
+            print_,
+            catalogue[life.observation.rule],
+            cost_of(life.observation),
+            show_all=show_all,
+            is_whole_tree=is_whole_tree,
+        )
         for life, print_ in zip(ordered, prints, strict=True)
     ]
     return tuple(sorted(verdicts, key=_order))
@@ -54,7 +63,9 @@ def status_of(life: Life) -> Status:
     return Status.EXISTING if life.fixed_by is None else Status.FIXED
 
 
-def _judge(life: Life, fingerprint: str, entry: CatalogueEntry, cost: Cost, *, show_all: bool) -> Verdict:
+def _judge(
+    life: Life, fingerprint: str, entry: CatalogueEntry, cost: Cost, *, show_all: bool, is_whole_tree: bool
+) -> Verdict:
     observation = life.observation
     message, suggestion = entry.variant(observation.variant).fill(_values(observation))
     finding = Finding(
@@ -69,7 +80,11 @@ def _judge(life: Life, fingerprint: str, entry: CatalogueEntry, cost: Cost, *, s
         cost=cost,
         fingerprint=fingerprint,
     )
-    return Verdict(finding=finding, life=life, held_back="" if show_all else _why_held_back(finding, entry))
+    return Verdict(
+        finding=finding,
+        life=life,
+        held_back="" if show_all else _why_held_back(finding, entry, is_whole_tree=is_whole_tree),
+    )
 
 
 def _confidence(life: Life) -> Confidence:
@@ -85,9 +100,9 @@ def _severity(life: Life, entry: CatalogueEntry) -> Severity:
     return Severity(weight.value)
 
 
-def _why_held_back(finding: Finding, entry: CatalogueEntry) -> str:
+def _why_held_back(finding: Finding, entry: CatalogueEntry, *, is_whole_tree: bool) -> str:
     variant = finding.observation.variant
-    if finding.status is Status.EXISTING:
+    if finding.status is Status.EXISTING and not is_whole_tree:
         return NOT_CHANGED
     if entry.variant(variant).is_hint:
         return "a hint, shown on demand"

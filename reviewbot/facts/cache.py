@@ -1,0 +1,224 @@
+"""What was found out about files, kept from run to run: recalled where it still holds, kept where it is new."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from reviewbot.facts.bits import Footprint, to_bits
+from reviewbot.facts.database import Database, all_numbers, numbers_of
+from reviewbot.facts.listing import Listing
+from reviewbot.facts.packing import pack, unpack
+from reviewbot.facts.validity import INCLUDED, PATH, Changes
+from reviewbot.graph.asked import Dependencies
+from reviewbot.rules.inspection import Inspection
+
+_MAX_SNAPSHOTS = 4  # of one program and rule set; the older ones are forgotten
+
+Value = TypeVar("Value")
+Contents = Callable[[bytes, bytes | None], bytes | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """`results` that still hold; `candidates`: the paths worth an inspection in the snapshot that is nearest, with
+    `differing`, the paths that have changed since (None: there is no snapshot). `entries`: their rows."""
+
+    results: Mapping[str, Inspection]
+    candidates: frozenset[str] = frozenset()
+    differing: tuple[str, ...] | None = None
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A new result, with what it depends on."""
+
+    path: str
+    inspection: Inspection
+    dependencies: Dependencies
+
+
+class FactCache:
+    """The facts of one program and rule set (`stamp`)."""
+
+    def __init__(self, database: Database, stamp: str) -> None:
+        self._database = database
+        self._stamp = stamp
+
+    def recall(self, listing: Listing, read: Contents) -> Recalled:
+        """Everything kept about any tree that holds for this one. `read` gives the content of a blob of a path."""
+        return self._database.attempt(partial(self._recall, listing, read), Recalled(results={}))
+
+    def keep(
+        self,
+        listing: Listing,
+        candidates: Collection[str],
+        recalled: Recalled,
+        new: Iterable[Found],
+        contents: Mapping[str, bytes],
+    ) -> None:
+        """Keep results for the tree. `contents`: blob id -> text of what git does not keep, for the next comparison."""
+        self._database.attempt(partial(self._keep, listing, candidates, recalled, new, contents), None)
+
+    def sight(self, key: str) -> Inspection | None:
+        """The result kept under an exact key."""
+        return self._database.attempt(partial(self._sight, key), None)
+
+    def keep_sight(self, key: str, inspection: Inspection) -> None:
+        row = (f"{self._stamp} {key}", zlib.compress(pack(inspection), 1), _now())
+        self._database.attempt(lambda c: c.execute("REPLACE INTO sight VALUES (?, ?, ?)", row) and None, None)
+
+    def _sight(self, key: str, connection: sqlite3.Connection) -> Inspection | None:
+        full = f"{self._stamp} {key}"
+        row = connection.execute("SELECT result FROM sight WHERE key = ?", (full,)).fetchone()
+        if row is None:
+            return None
+        connection.execute("UPDATE sight SET used = ? WHERE key = ?", (_now(), full))
+        return _checked(lambda: unpack(zlib.decompress(row[0])))
+
+    def _recall(self, listing: Listing, read: Contents, connection: sqlite3.Connection) -> Recalled:
+        asked = "SELECT id, digest, listing, candidates FROM snapshot WHERE stamp = ? ORDER BY used DESC, id DESC"
+        snapshots = connection.execute(asked, (self._stamp,)).fetchall()
+        if not snapshots:
+            return Recalled(results={})
+        numbers = all_numbers(connection)
+        results: dict[str, Inspection] = {}
+        entries: list[int] = []
+        nearest: tuple[frozenset[str], tuple[str, ...]] | None = None
+        for number, digest, packed, candidates in sorted(snapshots, key=lambda row: row[1] != listing.digest):
+            changes = self._changes(digest, packed, listing, numbers, read, connection)
+            differing = tuple(changes.paths) if changes else ()
+            if nearest is None or len(differing) < len(nearest[1]):
+                nearest = (frozenset(_lines(candidates)), differing)
+            rows = connection.execute("SELECT id, path, footprint, result FROM entry WHERE snapshot = ?", (number,))
+            for entry, path, footprint, result in rows:
+                if path not in results and (changes is None or _holds(changes, footprint)):
+                    results[path] = _checked(lambda kept=result: unpack(zlib.decompress(kept)))  # type: ignore[misc]
+                    entries.append(entry)
+        assert nearest is not None
+        return Recalled(results=results, candidates=nearest[0], differing=nearest[1], entries=tuple(entries))
+
+    def _changes(
+        self,
+        digest: str,
+        packed: bytes,
+        listing: Listing,
+        numbers: Mapping[str, int],
+        read: Contents,
+        connection: sqlite3.Connection,
+    ) -> Changes | None:
+        """What differs from a snapshot; None when nothing does."""
+        if digest == listing.digest:
+            return None
+
+        def read_any(path: bytes, blob: bytes | None) -> bytes | None:
+            text = read(path, blob)
+            if text is None and blob is not None:
+                row = connection.execute("SELECT data FROM content WHERE blob = ?", (blob.decode(),)).fetchone()
+                text = zlib.decompress(row[0]) if row else None
+            return text
+
+        return Changes(_checked(lambda: Listing.from_bytes(packed)), listing, numbers, read_any)
+
+    def _keep(
+        self,
+        listing: Listing,
+        candidates: Collection[str],
+        recalled: Recalled,
+        new: Iterable[Found],
+        contents: Mapping[str, bytes],
+        connection: sqlite3.Connection,
+    ) -> None:
+        now = _now()
+        snapshot = self._snapshot(listing, candidates, now, connection)
+        moved = [(snapshot, now, entry) for entry in recalled.entries]
+        connection.executemany("UPDATE OR REPLACE entry SET snapshot = ?, used = ? WHERE id = ?", moved)
+        found = list(new)
+        names: set[str] = set()
+        for each in found:
+            names.update(_names(each.dependencies))
+        numbers = numbers_of(connection, names)
+        connection.executemany(
+            "REPLACE INTO entry (snapshot, path, footprint, result, used) VALUES (?, ?, ?, ?, ?)",
+            [
+                (
+                    snapshot,
+                    each.path,
+                    _footprint(each.dependencies, numbers).to_bytes(),
+                    zlib.compress(pack(each.inspection), 1),
+                    now,
+                )
+                for each in found
+            ],
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO content VALUES (?, ?, ?)",
+            [(blob, zlib.compress(text, 1), now) for blob, text in contents.items()],
+        )
+
+    def _snapshot(self, listing: Listing, candidates: Collection[str], now: int, connection: sqlite3.Connection) -> int:
+        kept = connection.execute(
+            "SELECT id FROM snapshot WHERE stamp = ? AND digest = ?", (self._stamp, listing.digest)
+        ).fetchone()
+        joined = zlib.compress("\0".join(sorted(candidates)).encode("utf-8", "surrogateescape"), 1)
+        if kept is not None:
+            connection.execute("UPDATE snapshot SET used = ?, candidates = ? WHERE id = ?", (now, joined, kept[0]))
+            return int(kept[0])
+        row = (self._stamp, listing.digest, listing.to_bytes(), joined, now)
+        made = connection.execute(
+            "INSERT INTO snapshot (stamp, digest, listing, candidates, used) VALUES (?, ?, ?, ?, ?)", row
+        ).lastrowid
+        connection.execute(
+            "DELETE FROM snapshot WHERE stamp = ? AND id NOT IN "
+            "(SELECT id FROM snapshot WHERE stamp = ? ORDER BY used DESC, id DESC LIMIT ?)",
+            (self._stamp, self._stamp, _MAX_SNAPSHOTS),
+        )
+        connection.execute("DELETE FROM entry WHERE snapshot NOT IN (SELECT id FROM snapshot)")
+        assert made is not None
+        return made
+
+
+def _names(dependencies: Dependencies) -> Iterable[str]:
+    """Every name that needs a number: words as they are, paths and included names with a mark in front."""
+    yield from dependencies.asked
+    yield from dependencies.searched
+    yield from (PATH + path for path in dependencies.whole | dependencies.seen)
+    yield from (INCLUDED + name for name in dependencies.included)
+
+
+def _footprint(dependencies: Dependencies, numbers: Mapping[str, int]) -> Footprint:
+    included = (INCLUDED + name for name in dependencies.included)
+    return Footprint(
+        whole=to_bits((PATH + path for path in dependencies.whole), numbers),
+        seen=to_bits((PATH + path for path in dependencies.seen), numbers),
+        asked=to_bits((*dependencies.asked, *included), numbers),
+        searched=to_bits(dependencies.searched, numbers),
+    )
+
+
+def _holds(changes: Changes, footprint: bytes) -> bool:
+    return changes.leave(_checked(lambda: Footprint.from_bytes(footprint)))
+
+
+def _lines(packed: bytes) -> list[str]:
+    text = _checked(lambda: zlib.decompress(packed)).decode("utf-8", "surrogateescape")
+    return text.split("\0") if text else []
+
+
+def _checked(make: Callable[[], Value]) -> Value:
+    """A value of the cache; sqlite3.DatabaseError, as for a broken file, where it is not what was put there."""
+    try:
+        return make()
+    except (ValueError, TypeError, EOFError, zlib.error, pickle.UnpicklingError) as error:
+        raise sqlite3.DatabaseError(f"a value in it is damaged: {error}") from None
+
+
+def _now() -> int:
+    return int(time.time())

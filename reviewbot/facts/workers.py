@@ -1,0 +1,207 @@
+"""Inspect many files in several processes. The results are the same for any number of them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import posixpath
+import resource
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+
+from reviewbot.facts.cache import Found
+from reviewbot.findings.finding import Gap
+from reviewbot.graph.asked import Dependencies
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rules.inspection import Inspection, Inspector
+from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
+from reviewbot.source.tree import SourceTree
+
+FILE_TIMEOUT_S = 120.0
+_BATCH_BYTES = 400_000
+_BATCH_FILES = 24
+_ROOM_BYTES = 90 << 20  # of what an Inspector remembers; then a new one is made
+_PR_SET_PDEATHSIG = 1
+
+Batch = tuple[str, ...]
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every worker has from the start, by fork: the tree and the rules."""
+
+    tree: SourceTree
+    book: Rulebook
+
+
+def inspect_all(job: Job, sizes: Mapping[str, int], count: int, tell: Tell) -> tuple[list[Found], list[Gap]]:
+    """Inspect the paths (path -> size in bytes) in `count` processes; `tell` is called with the number of files done.
+
+    A file whose inspection breaks its process, or takes longer than two minutes, twice, is a gap."""
+    batches = to_batches(sizes)
+    pool = _Pool(job, deque(batches), tell)
+    try:
+        pool.run(min(count, len(batches)))
+    finally:
+        pool.end()
+    pool.gaps.sort(key=lambda gap: gap.path)
+    pool.found.sort(key=lambda each: each.path)
+    return pool.found, pool.gaps
+
+
+def to_batches(sizes: Mapping[str, int]) -> list[Batch]:
+    """Neighbours together, so that they share what is known of their headers; the heaviest batch first."""
+    batches: list[tuple[int, list[str]]] = []
+    last = None
+    for path in sorted(sizes, key=lambda path: (path.split("/")[:2], posixpath.dirname(path), path)):
+        group = path.split("/")[:2]
+        if not batches or group != last or batches[-1][0] > _BATCH_BYTES or len(batches[-1][1]) >= _BATCH_FILES:
+            batches.append((0, []))
+        weight, paths = batches[-1]
+        paths.append(path)
+        batches[-1] = (weight + sizes[path], paths)
+        last = group
+    return [tuple(paths) for _, paths in sorted(batches, key=lambda batch: (-batch[0], batch[1]))]
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: ForkProcess
+    connection: Connection
+    waiting: deque[str] = field(default_factory=deque)
+    since: float = 0.0
+
+
+class _Pool:
+    """Hands out batches and takes in results, one message a file."""
+
+    def __init__(self, job: Job, batches: deque[Batch], tell: Tell) -> None:
+        self._job = job
+        self._batches = batches
+        self._tell = tell
+        self._workers: list[_Worker] = []
+        self._broken: set[str] = set()
+        self.found: list[Found] = []
+        self.gaps: list[Gap] = []
+
+    def run(self, count: int) -> None:
+        _let_go(self._job.tree)
+        for _ in range(count):
+            self._start()
+        while self._workers:
+            ready = wait([worker.connection for worker in self._workers], timeout=1.0)
+            for worker in list(self._workers):
+                if worker.connection in ready:
+                    self._take(worker)
+                elif time.monotonic() - worker.since > FILE_TIMEOUT_S:
+                    self._lose(worker, f"its inspection took longer than {FILE_TIMEOUT_S:g} s")
+
+    def end(self) -> None:
+        for worker in self._workers:
+            worker.process.kill()
+            worker.process.join()
+            worker.connection.close()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(self._job, theirs, os.getpid()), daemon=True)
+        process.start()
+        theirs.close()
+        worker = _Worker(process=process, connection=ours)
+        self._workers.append(worker)
+        self._feed(worker)
+
+    def _feed(self, worker: _Worker) -> None:
+        """The next batch, or the end."""
+        batch = self._batches.popleft() if self._batches else ()
+        worker.waiting, worker.since = deque(batch), time.monotonic()
+        with contextlib.suppress(OSError):  # one that has just died is noticed when it is read from
+            worker.connection.send(batch)
+        if not batch:
+            self._workers.remove(worker)
+            worker.process.join(timeout=5.0)
+            worker.connection.close()
+
+    def _take(self, worker: _Worker) -> None:
+        try:
+            found: Found = worker.connection.recv()
+        except (EOFError, OSError):
+            worker.process.join()
+            self._lose(worker, f"its inspection ended with exit code {worker.process.exitcode}")
+            return
+        worker.waiting.popleft()
+        worker.since = time.monotonic()
+        self.found.append(found)
+        self._tell(len(self.found) + len(self.gaps))
+        if not worker.waiting:
+            self._feed(worker)
+
+    def _lose(self, worker: _Worker, reason: str) -> None:
+        """Its first file has done it, or bad luck has: that one is tried once more, alone; the others go on."""
+        worker.process.kill()
+        worker.process.join()
+        worker.connection.close()
+        self._workers.remove(worker)
+        path = worker.waiting.popleft()
+        if worker.waiting:
+            self._batches.appendleft(tuple(worker.waiting))
+        if path in self._broken:
+            self.gaps.append(Gap(path=path, line=0, function="", reason=f"could not be reviewed: {reason}"))
+            self._tell(len(self.found) + len(self.gaps))
+        else:
+            self._broken.add(path)
+            self._batches.append((path,))
+        if self._batches:
+            self._start()
+
+
+def _let_go(tree: SourceTree) -> None:
+    """The tree may be talking to git; two processes must not share that conversation."""
+    if isinstance(tree, (CommitTree, IndexTree, WorkTree)):
+        tree.repository.close()
+
+
+def _work(job: Job, theirs: Connection, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    _die_with(parent)
+    inspector, base_bytes = Inspector(job.tree, job.book), _size_bytes()
+    while batch := theirs.recv():
+        if _size_bytes() - base_bytes > _ROOM_BYTES:
+            inspector = Inspector(job.tree, job.book)
+        for path in batch:
+            inspection = inspector.inspect((path,))
+            theirs.send(Found(path=path, inspection=inspection, dependencies=_dependencies(inspector, path)))
+    _let_go(job.tree)
+
+
+def _dependencies(inspector: Inspector, path: str) -> Dependencies:
+    return inspector.reader.symbols.dependencies(path)
+
+
+def _die_with(parent: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _size_bytes() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123 - procfs
+            return int(stream.read().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def results_of(found: Sequence[Found]) -> Iterator[tuple[str, Inspection]]:
+    """(path, inspection) of each."""
+    return ((each.path, each.inspection) for each in found)
