@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from reviewbot import __version__
 from reviewbot.findings.finding import Cycles, Finding, Link, Status
-from reviewbot.findings.review import Outcome, PatchResult, Review, SwitchBudget
+from reviewbot.findings.review import Count, Outcome, PatchResult, Review, SwitchBudget
 from reviewbot.graph.block_graph import BlockGraph
 from reviewbot.report import phrases
 from reviewbot.report.block_graph import STYLE, describe, to_svg
@@ -34,7 +34,7 @@ def render(review: Review, view: View) -> str:
         cpus=", ".join(review.cpu),
         patches=[_patch(patch, review) for patch in review.patches],
         findings=[_finding(at, each, review, widest) for at, each in enumerate(ordered, start=1)],
-        switches=[_budget(budget) for budget in review.switches],
+        switches=_budgets(review.switches),
         graphs=[{"said": visible(describe(graph)), "picture": _picture(graph)} for graph in review.graphs],
         graph_style=Markup(STYLE),
         gaps=[{"place": visible(phrases.gap_place(gap, review)), "reason": visible(gap.reason)} for gap in review.gaps],
@@ -130,7 +130,13 @@ def _bar(cycles: Cycles, widest: float) -> dict[str, float] | None:
     return {"left": left, "width": width, "typ": round(cycles.typ * scale, 1), "whole": _BAR_WIDTH}
 
 
-def _budget(budget: SwitchBudget) -> dict[str, str]:
+def _budgets(budgets: tuple[SwitchBudget, ...]) -> list[dict[str, Any]]:
+    saved = [each.saved.cycles for each in budgets if each.saved is not None]
+    widest = max((max(cycles.high, -cycles.low) for cycles in saved), default=0.0)
+    return [_budget(budget, widest) for budget in budgets]
+
+
+def _budget(budget: SwitchBudget, widest: float) -> dict[str, Any]:
     saved = "" if budget.saved is None else f"{phrases.interval(budget.saved.cycles)} on {budget.saved.cpu}"
     return {
         "function": visible(budget.function),
@@ -138,5 +144,14 @@ def _budget(budget: SwitchBudget) -> dict[str, str]:
         "arch": budget.arch,
         "before": visible(phrases.pairs(budget.before)),
         "after": visible(phrases.pairs(budget.after)),
+        "typical": visible((budget.after or budget.before or Count(pairs=(0, 0, 0))).typical),
         "saved": saved,
+        "bar": None if budget.saved is None else _bar(_as_gain(budget.saved.cycles), widest),
     }
+
+
+def _as_gain(cycles: Cycles) -> Cycles:
+    """Without its sign, for the length of a bar; the text beside it says which it is."""
+    if cycles.typ >= 0:
+        return Cycles(low=max(cycles.low, 0.0), typ=cycles.typ, high=cycles.high)
+    return Cycles(low=max(-cycles.high, 0.0), typ=-cycles.typ, high=-cycles.low)

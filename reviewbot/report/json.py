@@ -170,7 +170,19 @@ def _count(count: Count | None) -> dict[str, Any] | None:
     if count is None:
         return None
     low, typical, high = count.pairs
-    return {"pairs": typical, "low": low, "high": high, "per_iteration": _text(count.per_iteration)}
+    return {
+        "pairs": typical,
+        "low": low,
+        "high": high,
+        "per_iteration": _text(count.per_iteration),
+        "read": _direction(count.reads),
+        "write": _direction(count.writes),
+        "typical": _text(count.typical),
+    }
+
+
+def _direction(pairs: tuple[int, int, int] | None) -> dict[str, int] | None:
+    return None if pairs is None else {"pairs": pairs[1], "low": pairs[0], "high": pairs[2]}
 
 
 def _held_back(entry: HeldBack, review: Review) -> dict[str, Any]:

@@ -120,14 +120,25 @@ def cost(value: Cost) -> str:
 
 
 def pairs(count: Count | None) -> str:
-    """`3`, `2 to 5`, `1 + 3·n`, or `-` where the function does not exist."""
+    """`3`, `2 to 5 (typically 3)`, `1 + 3·n`, `3 (1 read, 2 write)`, or `-` where the function does not exist."""
     if count is None:
         return "-"
-    low, _, high = count.pairs
-    fixed = str(low) if low == high else f"{low} to {high}"
+    low, typical, high = count.pairs
+    aside = ": ".join(part for part in ("" if low == high else f"typically {typical}", _directions(count)) if part)
+    fixed = (str(low) if low == high else f"{low} to {high}") + (f" ({aside})" if aside else "")
     if not count.per_iteration:
         return fixed
-    return count.per_iteration if fixed == "0" else f"{fixed} + {count.per_iteration}"
+    return count.per_iteration if high == 0 else f"{fixed} + {count.per_iteration}"
+
+
+def _directions(count: Count) -> str:
+    """`1 read, 2 write` of the typical way, where the architecture tells them apart; `read` where all are."""
+    if count.reads is None or count.writes is None:
+        return ""
+    read, write = count.reads[1], count.writes[1]
+    parts = ((read, "read"), (write, "write"), (count.pairs[1] - read - write, "both ways"))
+    there = [(number, word) for number, word in parts if number]
+    return there[0][1] if len(there) == 1 else ", ".join(f"{number} {word}" for number, word in there)
 
 
 def gap_place(gap: Gap, review: Review) -> str:
