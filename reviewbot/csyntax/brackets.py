@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ARGUMENT_STOPS = re.compile(rb"[()\[\]{},]")
 _PARENTHESES = re.compile(rb"[()]")
+_NEAR_BYTES = 500
 _BRACES = re.compile(rb"[{}]")
 
 
 def closing(text: bytes, start: int) -> int | None:
     """The offset of the `)` that closes the `(` at `start`, or None."""
     depth = 0
-    for match in _PARENTHESES.finditer(text, start):
+    for match in _PARENTHESES.finditer(text, start, start + _NEAR_BYTES):
         depth += 1 if match.group() == b"(" else -1
         if depth == 0:
             return match.start()
-    return None
+    return _parentheses(text).get(start)
+
+
+@lru_cache(maxsize=4)
+def _parentheses(text: bytes) -> dict[int, int]:
+    """Each `(` and its `)`: for text in which thousands stand in one another or are never closed."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _PARENTHESES.finditer(text):
+        if match.group() == b"(":
+            opened.append(match.start())
+        elif opened:
+            pairs[opened.pop()] = match.start()
+    return pairs
 
 
 def split_arguments(text: bytes, start: int, end: int) -> list[tuple[int, int]]:

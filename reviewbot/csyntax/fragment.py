@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from reviewbot.csyntax.flow import MacroUse
@@ -39,9 +40,10 @@ class Fragment:
         """Where the byte at `position` stands in the file, and through which macros."""
         if not self.is_expansion:
             return self.offset + position, self.via
-        for segment in self.segments:
-            if segment.start <= position < segment.start + segment.length:
-                return segment.offset + position - segment.start, segment.via
+        at = bisect_right(self.segments, position, key=lambda segment: segment.start) - 1
+        if at >= 0 and position < self.segments[at].start + self.segments[at].length:
+            segment = self.segments[at]
+            return segment.offset + position - segment.start, segment.via
         return self.offset, self.via
 
     def key(self, start: int, end: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from reviewbot.csyntax.flow import Assign, Call, Flow
@@ -12,6 +14,11 @@ from reviewbot.csyntax.fragment_parser import parse_fragment
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.statements import StatementReader
+
+_WORD = re.compile(rb"\w++")
+_LAST_WORD = re.compile(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[;,]")
+_TYPE_END = re.compile(rb"(?<!\w)(\w++)[\s*]++\Z")
+_WIDEST_GAP = 200
 
 
 def read_flow(body: bytes, offset: int, meaning: Meaning) -> Flow:
@@ -36,10 +43,12 @@ def _discard_unread(flow: Flow, body: bytes) -> Flow:
     for node in flow.nodes:
         if isinstance(node.action, Assign):
             kept.setdefault(node.action.target, []).append(node.action)
+    mentions = Counter(_WORD.findall(body))
+    declared = Counter(_declared(body))
     unread = {
         action.call
         for target, actions in kept.items()
-        if target.isidentifier() and _is_never_read(target, len(actions), body)
+        if 0 < declared[name := target.encode()] >= mentions[name] - len(actions)
         for action in actions
         if action.call is not None
     }
@@ -54,8 +63,9 @@ def _discard_unread(flow: Flow, body: bytes) -> Flow:
     return replace(flow, nodes=nodes)
 
 
-def _is_never_read(name: str, assignments: int, body: bytes) -> bool:
-    spelled = re.escape(name.encode())
-    mentions = len(re.findall(rb"\b" + spelled + rb"\b", body))
-    declared = len(re.findall(rb"\b(?!return\b)\w+[\s*]+" + spelled + rb"\s*[;,]", body))
-    return declared > 0 and mentions <= assignments + declared
+def _declared(body: bytes) -> Iterator[bytes]:
+    """The names that stand behind a type and before a semicolon or comma, each as often as it does."""
+    for match in _LAST_WORD.finditer(body):
+        before = _TYPE_END.search(body, max(0, match.start() - _WIDEST_GAP), match.start())
+        if before is not None and before[1] != b"return":
+            yield match[1]
