@@ -32,7 +32,8 @@ def cache(action: str) -> int:
     def count(connection: sqlite3.Connection) -> dict[str, int]:
         return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES}
 
-    counts = database.attempt(count, {})
+    none: dict[str, int] = {}
+    counts = database.attempt(count, none)
     database.close()
     words = {
         "snapshot": "states of a tree",
