@@ -18,14 +18,13 @@ from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
+from reviewbot.graph.repeats import may_repeat
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
 
 MAX_FUNCTION_BYTES = 400_000
-
-_LOOPS = re.compile(rb"\b(?:for|while|do)\b|\b\w*for_each\w*\b")
 
 
 def _is_declaration(data: bytes, offset: int) -> bool:
@@ -160,23 +159,29 @@ class CodeReader:
         """What a function of the same file does to access on the whole, or None (see NetEffects)."""
         return self._effects.of(name, path, arch)
 
+    def type_arch(self, arch: str | None) -> str:
+        """The architecture whose headers give the types of code: its own, or for generic code that of the first policy
+        which binds generic code (asking all would cost ten times as much, and few types differ)."""
+        return arch or next(policy.arches[0] for policy in self.book.policies if policy.generic)
+
     def holds_blocks(self, item: Item) -> bool:
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None
 
-    def may_repeat(self, item: Item) -> bool:
-        """Whether the function may switch more than once: two accesses, one in a loop, or one beside a helper that has
-        one."""
-        accesses = len(self._access_words.findall(item.text))
-        return accesses > 1 or (accesses == 1 and _LOOPS.search(item.text) is not None)
+    def may_repeat(self, item: Item, path: str) -> bool:
+        """Whether the function may make several pairs that one block could replace."""
+        return may_repeat(item, self._access_calls, self.book, arch_of(path), self._accessors_in(path))
 
     def is_accessor(self, name: str, path: str) -> bool:
         """Whether a function of that name, in that file, makes accesses."""
+        return name in self._accessors_in(path)
+
+    def _accessors_in(self, path: str) -> frozenset[str]:
         if path not in self._accessors:
             data = code_of(self.data(path))
             offsets = (match.start() for match in self._access_words.finditer(data))
             self._accessors[path] = frozenset(item.name for item in functions_holding(data, offsets))
-        return name in self._accessors[path]
+        return self._accessors[path]
 
     def states_of_calls(self, code: FunctionCode) -> Iterator[bool]:
         """For every call of the function in its own file: whether it can run with access open. A use of the name that
@@ -225,6 +230,10 @@ class CodeReader:
     @cached_property
     def _block_words(self) -> re.Pattern[bytes]:
         return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
+
+    @cached_property
+    def _access_calls(self) -> re.Pattern[bytes]:
+        return re.compile(rb"(" + self._access_words.pattern + rb")\s*\(")
 
     @cached_property
     def _access_words(self) -> re.Pattern[bytes]:

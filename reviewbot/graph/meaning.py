@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cached_property
 
 from reviewbot.csyntax.definition import DefinitionKind
-from reviewbot.csyntax.lexing import code_of
 from reviewbot.csyntax.macros import Macro, to_macro
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.primitives import Primitive
 
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
 
 
@@ -59,7 +60,7 @@ class NameMeaning:
         words = self._book.words
         if name in words.safe_macros or name in words.builtins or name in words.unevaluated or name in self._safe:
             return ()
-        if not self._follow_headers and not self._is_defined_here(name):
+        if not self._follow_headers and name not in self._defined_here:
             return ()
         if not self._symbols.macros(name, self._path, self._arch):
             return ()
@@ -72,8 +73,9 @@ class NameMeaning:
             return _distinct([_with_call(macro) for macro in macros])
         return _distinct([m for m in macros if m.parameters is None and _CALLS.search(m.body)])
 
-    def _is_defined_here(self, name: str) -> bool:
-        return re.search(rb"#\s*define\s+" + re.escape(name.encode()) + rb"\b", code_of(self._data)) is not None
+    @cached_property
+    def _defined_here(self) -> frozenset[str]:
+        return frozenset(name.decode() for name in _DEFINED.findall(self._data))
 
 
 def _is_alias_of_itself(macro: Macro) -> bool:

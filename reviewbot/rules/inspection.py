@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.items import Item, functions_holding
@@ -31,10 +32,12 @@ class Inspection:
     blocks_seen: int
 
 
-def inspect(tree: SourceTree, paths: Sequence[str], book: Rulebook) -> Inspection:
-    """Look at every function of these files that touches user memory. A path that the tree does not have is passed
-    over."""
-    return Inspector(tree, book).inspect(paths)
+def inspect(
+    tree: SourceTree, paths: Sequence[str], book: Rulebook, focus: Mapping[str, frozenset[str]] | None = None
+) -> Inspection:
+    """Look at every function of these files that touches user memory; in a path that is in `focus` only at the
+    functions named there. A path that the tree does not have is passed over."""
+    return Inspector(tree, book).inspect(paths, focus or {})
 
 
 class Inspector:
@@ -43,7 +46,7 @@ class Inspector:
     def __init__(self, tree: SourceTree, book: Rulebook) -> None:
         self.reader = CodeReader(tree, book)
 
-    def inspect(self, paths: Iterable[str]) -> Inspection:
+    def inspect(self, paths: Iterable[str], focus: Mapping[str, frozenset[str]] = MappingProxyType({})) -> Inspection:
         observations: dict[tuple[str, Place, str], Observation] = {}
         gaps: dict[tuple[str, int, str], Gap] = {}
         blocks = 0
@@ -51,7 +54,7 @@ class Inspector:
             if not path.endswith((".c", ".h")):
                 continue
             # what was entered from another file must not count: which one that was depends on the order
-            found = _File(self.reader, Reach(self.reader), path)
+            found = _File(self.reader, Reach(self.reader), path, focus.get(path))
             for seen in found.observe():
                 observations.setdefault((seen.rule, seen.place, seen.callee or ""), seen)
             for gap in found.gaps:
@@ -67,21 +70,23 @@ class Inspector:
 class _File:
     """One file under inspection."""
 
-    def __init__(self, reader: CodeReader, reach: Reach, path: str) -> None:
+    def __init__(self, reader: CodeReader, reach: Reach, path: str, focus: frozenset[str] | None) -> None:
         self._reader = reader
         self._reach = reach
         self._path = path
+        self._focus = focus
         self.gaps: list[Gap] = []
         self.blocks = 0
 
     def observe(self) -> Iterator[Observation]:
-        items = self._items()
+        every = self._items()
+        items = tuple(filter(self._is_wanted, every))
         for item in items:
             text = FunctionText(reader=self._reader, path=self._path, item=item)
             for find in TEXT_RULES.values():
                 yield from find(text)
         roots = [item for item in items if self._reader.holds_blocks(item)]
-        roots += [item for item in self._wrapper_callers(items) if item not in roots]
+        roots += [item for item in self._wrapper_callers(every) if item not in roots]
         codes = [self._reader.function(self._path, item) for item in roots]
         self._reach.prefetch(codes)
         for code in codes:
@@ -92,7 +97,7 @@ class _File:
                 opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
                 yield from self._observe_paths(self._reader.function(self._path, code.item, opened))
         for item in items:
-            if item not in roots and self._reader.may_repeat(item):
+            if item not in roots and self._reader.may_repeat(item, self._path):
                 yield from self._observe_paths(self._reader.function(self._path, item))
 
     def _items(self) -> tuple[Item, ...]:
@@ -103,17 +108,26 @@ class _File:
         offsets = (match.start() for match in self._reader.any_primitive.finditer(code))
         return functions_holding(data, offsets)
 
+    def _is_wanted(self, item: Item) -> bool:
+        return self._focus is None or item.name in self._focus
+
     def _wrapper_callers(self, items: tuple[Item, ...]) -> list[Item]:
         """Functions that open or close through a wrapper of the same file."""
+        found: dict[int, Item] = {}
+        for item in items:
+            if self._reader.holds_blocks(item) and (callers := self._callers(item)):
+                if self._reader.net_effect(item.name, self._path, None) is not None:
+                    found |= {caller.start: caller for caller in callers}
+        return [found[start] for start in sorted(found)]
+
+    def _callers(self, item: Item) -> list[Item]:
+        """The wanted functions of the file, but the one itself, with something like a call of the item in them."""
         data = self._reader.data(self._path)
-        names = [
-            item.name
-            for item in items
-            if self._reader.holds_blocks(item) and self._reader.net_effect(item.name, self._path, None) is not None
-        ]
         code = code_of(data)
-        offsets = [match.start() for name in names for match in self._reader.word(name).finditer(code)]
-        return [item for item in functions_holding(data, offsets) if item.name not in names] if offsets else []
+        ends = ((match.start(), match.end()) for match in self._reader.word(item.name).finditer(code))
+        offsets = [start for start, end in ends if code[end : end + 20].lstrip().startswith(b"(")]
+        callers = functions_holding(data, offsets)
+        return [caller for caller in callers if caller.name != item.name and self._is_wanted(caller)]
 
     def _observe_paths(self, code: FunctionCode) -> Iterator[Observation]:
         found: dict[tuple[str, Place, str], tuple[Observation, list[Variant]]] = {}

@@ -38,7 +38,7 @@ def base_of(code: FunctionCode, pointer: Argument) -> str:
     at = pointer.offset - code.item.start
 
     def lookup(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
-        return code.reader.symbols.lookup(kinds, name, code.path, code.arch)
+        return code.reader.symbols.lookup(kinds, name, code.path, code.reader.type_arch(code.arch))
 
     def is_array(expression: Expression) -> bool:
         return kernel_object(source_of(expression).encode(), at, scope, lookup).kind is ObjectKind.ARRAY

@@ -36,7 +36,7 @@ def find(text: FunctionText) -> Iterator[Observation]:
 
 
 def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
-    return text.reader.symbols.lookup(kinds, name, text.path, text.arch)
+    return text.reader.symbols.lookup(kinds, name, text.path, text.reader.type_arch(text.arch))
 
 
 def _size(text: FunctionText, call: TextCall, index: int) -> SizeResult:

@@ -16,11 +16,11 @@ SLUG = "unsafe_outside_block"
 
 def find(context: Context) -> Iterator[Observation]:
     """Every access that needs a block and can be reached without one, where no caller can have opened it."""
-    if not context.is_exact or context.code.entry is not None:
+    if not context.is_exact or context.code.entry is not None or context.own_primitive is not None:
+        return
+    if not any(use.primitive.effect is Effect.INSIDE for use in context.uses):
         return
     if not (context.has_opener or context.is_entry_point or context.code.is_called_closed):
-        return
-    if context.own_primitive is not None:
         return
     for use in context.uses:
         if use.primitive.effect is Effect.INSIDE and context.variant.paths.is_closed_at(use.node):
