@@ -46,7 +46,7 @@ def block(name: str, *calls: str, head: str = "int") -> str:
     return f"{head} {name}(void)\n{{\n\tif (!user_access_begin(p, 4))\n\t\treturn 1;\n{body}\tuser_access_end();\n}}\n"
 
 
-def look(tree: SourceTree, paths: Sequence[str]) -> Sight:
+def look(tree: SourceTree, paths: Sequence[str], focus: object = None) -> Sight:
     """A stand-in for the rules: `bad_*()` is a finding in the function that holds it; a file with `#garbled` has only
     a gap."""
     sights = [look_at(tree, path) for path in paths]
@@ -386,3 +386,22 @@ def test_an_excerpt_shows_what_was_added_and_removed() -> None:
     gone = make_excerpt("a.c", old, 5, new, is_gone=True).lines
     assert gone[3] == (5, "-", "line 5")
     assert [sign for _, sign, _ in gone].count("-") == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "focus"),
+    [
+        pytest.param(GOOD.replace("fine", "other"), True, id="a_function_changes"),
+        pytest.param("int counter;\n" + GOOD, False, id="a_line_outside_of_functions_changes"),
+    ],
+)
+def test_one_patch_is_looked_at_only_where_it_matters(after: str, focus: bool) -> None:
+    """A file is looked at whole only when something that its other functions may depend on changes."""
+    asked: list[object] = []
+
+    def note(tree: SourceTree, paths: Sequence[str], focus: object = None) -> Sight:
+        asked.append(focus)
+        return look(tree, paths)
+
+    follow(to_states({"a.c": GOOD}, {"a.c": after}), BOOK, note)
+    assert asked and all(bool(each) is focus for each in asked)

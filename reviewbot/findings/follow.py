@@ -3,7 +3,7 @@ compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from reviewbot.findings.finding import Gap, Observation
@@ -17,7 +17,8 @@ from reviewbot.source.tree import SourceTree
 
 # What the rules see in some files of a tree: the observations and the gaps.
 Sight = tuple[tuple[Observation, ...], tuple[Gap, ...]]
-Look = Callable[[SourceTree, Sequence[str]], Sight]
+# Given a tree, paths in it and, where there is one, the focus: by path, the functions that are enough to look at.
+Look = Callable[..., Sight]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +37,8 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
     the state before the next patch. `show_all`: give the gaps, too, that the series has nothing to do with."""
     history = History()
     followed = Followed(lives=history.lives)
+    # in a longer series a later patch may move what an earlier one leaves out
+    is_focused = len(states) == 1 and not show_all
     seen = _SeenFiles(look)
     for state in states:
         scope = find_scope(state, book)
@@ -47,6 +50,7 @@ def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all
             seen.keep(state.after, state)
             continue
         old_path = {new: old for old, new in state.renames}
+        seen.focus = scope.focus if is_focused else {}
         before = seen.look(state.before, sorted({old_path.get(path, path) for path in scope.paths}))
         seen.keep(state.after, state, scope)
         after = seen.look(state.after, sorted(scope.paths))
@@ -66,12 +70,13 @@ class _SeenFiles:
         self._look = look
         self._tree: SourceTree | None = None
         self._files: dict[str, Sight] = {}
+        self.focus: Mapping[str, frozenset[str]] = {}
 
     def look(self, tree: SourceTree, paths: Sequence[str]) -> Seen:
         if tree is not self._tree:
             self._tree, self._files = tree, {}
         if new := [path for path in paths if path not in self._files and tree.read(path) is not None]:
-            observations, gaps = self._look(tree, new)
+            observations, gaps = self._look(tree, new, self.focus) if self.focus else self._look(tree, new)
             for path in new:
                 self._files[path] = (
                     tuple(each for each in observations if _owner(each, new) == path),

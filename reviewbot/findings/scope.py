@@ -11,6 +11,7 @@ from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.items import Item, function_at, macro_at
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.findings.finding import Gap
+from reviewbot.findings.focus import functions_in_focus
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
 from reviewbot.source.states import PatchState, Ranges
@@ -21,6 +22,8 @@ _C_FILES = (".c", ".h")
 _MAX_LEVELS = 3
 # With more users than this, every file with a block is inspected instead of looking for the way from one to the other.
 _MAX_USERS = 48
+_OPENING = frozenset({Effect.OPEN, Effect.SCOPED, Effect.RESTORE})
+_CLOSING = frozenset({Effect.CLOSE, Effect.SCOPED, Effect.SAVE})
 _CALLED = re.compile(rb"(\w+)\s*\(")
 _INCLUDE = re.compile(rb"\s*#\s*include\b")
 _FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
@@ -29,9 +32,12 @@ _FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
 @dataclass(slots=True)
 class Scope:
     """`paths` to inspect before and after the patch, each where it exists; `functions` are the (path, name) whose own
-    text the patch changes, by the path after it; `gaps` are users of changed code that cannot be known."""
+    text the patch changes, by the path after it; `gaps` are users of changed code that cannot be known. `focus`: by the
+    path after the patch, the functions beyond which it changes nothing in that file; a path that is not there may be
+    changed anywhere."""
 
     paths: set[str] = field(default_factory=set)
+    focus: dict[str, frozenset[str]] = field(default_factory=dict)
     functions: set[tuple[str, str]] = field(default_factory=set)
     gaps: list[Gap] = field(default_factory=list)
 
@@ -52,13 +58,31 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
         is_moved = path in old_paths and bool(words_in(state.after.read(path) or b"", book.primitive_names))
         if before.is_of_interest or after.is_of_interest or is_moved:
             scope.paths.add(path)
+            focus = None if is_moved else _focus(state, path, old_paths.get(path, path), before, after)
+            if focus is not None:
+                scope.focus[path] = focus
         names = before.names | after.names
         used_elsewhere |= {name for name, is_local in names if not (is_local and path.endswith(".c"))}
         if not state.after.is_complete:
             scope.gaps += _unknown_users(path, before.items, after.items, book)
     if used_elsewhere:
-        scope.paths |= _users(state.after, used_elsewhere, book)
+        users = _users(state.after, used_elsewhere, book)
+        scope.paths |= users
+        scope.focus = {path: focus for path, focus in scope.focus.items() if path not in users}
     return scope
+
+
+def _focus(state: PatchState, path: str, old_path: str, before: _Side, after: _Side) -> frozenset[str] | None:
+    """The functions that a change of whole functions and macros concerns; None where lines outside of them change."""
+    if before.has_loose or after.has_loose or not state.after.is_complete:
+        return None
+    touched = {item.name for item in (*before.items, *after.items)}
+    sides = [functions_in_focus(tree.read(name) or b"", touched) for tree, name in _sides(state, path, old_path)]
+    return None if None in sides else frozenset().union(*(side for side in sides if side))
+
+
+def _sides(state: PatchState, path: str, old_path: str) -> tuple[tuple[SourceTree, str], ...]:
+    return (state.before, old_path), (state.after, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +92,7 @@ class _Side:
     items: tuple[Item, ...] = ()
     names: frozenset[tuple[str, bool]] = frozenset()
     is_of_interest: bool = False
+    has_loose: bool = False
 
 
 def _look_at(content: bytes | None, ranges: Ranges, book: Rulebook) -> _Side:
@@ -79,7 +104,7 @@ def _look_at(content: bytes | None, ranges: Ranges, book: Rulebook) -> _Side:
     is_of_interest = any(words_in(item.text, book.primitive_names) for item in items) or (
         bool(names or loose) and bool(words_in(content, book.primitive_names))
     )
-    return _Side(items=tuple(items), names=frozenset(names), is_of_interest=is_of_interest)
+    return _Side(items=tuple(items), names=frozenset(names), is_of_interest=is_of_interest, has_loose=bool(loose))
 
 
 def _unknown_users(path: str, before: Iterable[Item], after: Iterable[Item], book: Rulebook) -> Iterator[Gap]:
@@ -119,9 +144,8 @@ def _touched_items(content: bytes, ranges: Ranges) -> tuple[list[Item], list[byt
 def _names_that_matter(items: Iterable[Item], loose: Iterable[bytes], book: Rulebook) -> set[tuple[str, bool]]:
     """(name, whether only its own file can use it) of changed things that a block elsewhere may depend on: macros, and
     functions whose body runs in the block or whose annotations say that it may. A change in the body of any other
-    function alters nothing for its callers."""
+    function alters nothing for its callers: one that opens and closes its own block, or that nobody calls by name."""
     marks = _marks(book)
-    blocks = _block_words(book)
     names: set[tuple[str, bool]] = set()
     for item in items:
         if item.kind is DefinitionKind.MACRO:
@@ -130,12 +154,19 @@ def _names_that_matter(items: Iterable[Item], loose: Iterable[bytes], book: Rule
             continue
         head = item.text[: item.body - item.start]
         is_local = bool(words_in(head, ("static",)))
-        if words_in(head, marks) or words_in(item.text, blocks):
+        if item.name.isidentifier() and (words_in(head, marks) or _is_part_of_block(item.text, book)):
             names.add((item.name, is_local))
     for line in loose:
         if words_in(line, marks) and (declared := _CALLED.search(line)):
             names.add((declared[1].decode(), False))
     return names
+
+
+def _is_part_of_block(text: bytes, book: Rulebook) -> bool:
+    """Whether the text has to do with a block that is not all its own."""
+    if not words_in(text, _block_words(book)):
+        return False
+    return not (words_in(text, _words_of(book, _OPENING)) and words_in(text, _words_of(book, _CLOSING)))
 
 
 def _users(tree: SourceTree, names: Collection[str], book: Rulebook) -> set[str]:
@@ -177,8 +208,14 @@ def _definitions_using(tree: SourceTree, path: str, names: Collection[str], book
 @lru_cache(maxsize=4)
 def _block_words(book: Rulebook) -> frozenset[str]:
     """Primitives that stand in or around blocks, in any architecture."""
+    return _words_of(book, frozenset(Effect) - {Effect.ACCESS, Effect.NEUTRAL})
+
+
+@lru_cache(maxsize=16)
+def _words_of(book: Rulebook, effects: frozenset[Effect]) -> frozenset[str]:
+    """The primitives with one of the effects, in any architecture."""
     every = (each for arch in book.architectures.values() for entries in arch.entries.values() for each in entries)
-    return frozenset(each.name for each in every if each.effect not in (Effect.ACCESS, Effect.NEUTRAL))
+    return frozenset(each.name for each in every if each.effect in effects)
 
 
 @lru_cache(maxsize=4)
