@@ -153,7 +153,7 @@ class _Chains:
             used.update(self._reachable(start))
             loop = self._loop(chain)
             first = self._pairs[start]
-            if sum(self._pairs[node].count for node in chain) >= 2 or loop is not None:
+            if len(chain) > 1 or (loop is not None and not first.helper):
                 pairs = tuple(self._pairs[node] for node in chain)
                 yield Run(pairs=pairs, base=first.base, loop=loop, between=self._between(pairs))
 
