@@ -120,6 +120,10 @@ class Repository:
         """path -> entry of everything (but directories) in a resolved commit or tree, in git's order."""
         return dict(parse_entries(self.tree_rows(rev)))
 
+    def paths(self, rev: str) -> list[str]:
+        """The paths of `tree(rev)`, sorted; several times as fast."""
+        return _split_paths(self._git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", rev))
+
     def tree_rows(self, rev: str) -> bytes:
         """The same as git prints it: `mode type id TAB path NUL`, repeated."""
         return self._git.run("ls-tree", "-r", "-z", "--full-tree", rev)
@@ -147,10 +151,9 @@ class Repository:
         """Paths whose work tree file may differ from the index: changed, gone, in conflict, or left unwatched."""
         changed = self._git.run("diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all")
         names = {decode(name) for name in changed.split(b"\0") if name}
-        for row in self._git.run("ls-files", "-v", "-z").split(b"\0"):
-            if row and row[:1] not in b"H":  # S: not checked out, lower case: assumed unchanged, M: in conflict
-                names.add(decode(row[2:]))
-        return frozenset(names)
+        # not H: S is not checked out, lower case is assumed unchanged, M is in conflict
+        unwatched = re.findall(rb"(?:\A|\0)(?!H )\S ([^\0]+)", self._git.run("ls-files", "-v", "-z"))
+        return frozenset(names | set(map(decode, unwatched)))
 
     def paths_unlike_commit(self, rev: str) -> frozenset[str]:
         """Paths that differ between the index and a resolved commit, on either side."""
@@ -236,6 +239,10 @@ class Repository:
     def diff_of_index(self, against: str | None = None) -> bytes:
         """What is staged, as a diff against a resolved commit (None: against nothing, before the first commit)."""
         return self._git.run_bounded("diff-index", "--cached", "-p", *_DIFF, against or self.empty_tree, "--")
+
+
+def _split_paths(listing: bytes) -> list[str]:
+    return sorted(decode(listing).rstrip("\0").split("\0")) if listing else []
 
 
 def _discover(git: Git) -> bytes:

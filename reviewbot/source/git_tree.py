@@ -86,7 +86,7 @@ class CommitTree(_ObjectTree):
 
     @cached_property
     def _paths(self) -> tuple[str, ...]:
-        return tuple(sorted(self.repository.tree(self.rev)))
+        return tuple(self.repository.paths(self.rev))
 
     def _find_in_objects(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
         return self.repository.grep(words, suffixes, self.rev)
