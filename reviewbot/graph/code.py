@@ -104,7 +104,7 @@ class CodeReader:
     def __init__(self, tree: SourceTree, book: Rulebook) -> None:
         self.tree = tree
         self.book = book
-        self.symbols = Symbols(tree, book.words)
+        self.symbols = Symbols(tree, book.words, _generic_arches(book))
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
         self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
@@ -314,6 +314,11 @@ def _lasting_openers(flow: Flow, paths: Paths, primitive_of: NetEffect) -> froze
         and primitive.result is not Result.STATUS
         and index not in used
     )
+
+
+def _generic_arches(book: Rulebook) -> tuple[str, ...]:
+    """The architectures whose headers count for generic code: those whose policies bind it."""
+    return tuple(sorted({arch for policy in book.policies if policy.generic for arch in policy.arches}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which headers hold a word: each header is read once, then every question about it is a look into a table."""
+"""Which headers hold a word, or define a macro: asked of the bytes at first, of a table once many questions have come."""
 
 from __future__ import annotations
 
@@ -7,37 +7,63 @@ from collections.abc import Collection, Sequence
 
 from reviewbot.source.tree import SourceTree
 
+TABLE_AFTER = 150
+"""So many questions about a header cost as much as a table of its words."""
+
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class HeaderWords:
-    """An inverted index over the headers that questions were about, in the order in which they came up."""
+    """Answers for the headers of one tree; each is read once."""
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
-        self._numbers: dict[str, int] = {}
-        self._holders: dict[bytes, list[int]] = {}
-        self._definers: dict[bytes, list[int]] = {}
+        self._headers: dict[str, _Header] = {}
 
     def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
         """The paths, in their order, that hold one of the words."""
-        self._add(paths)
-        wanted = {number for word in words for number in self._holders.get(word.encode(), ())}
-        return [path for path in paths if self._numbers[path] in wanted] if wanted else []
+        wanted = [word.encode() for word in words]
+        return [path for path in paths if any(self._header(path).holds(word) for word in wanted)]
 
     def defining(self, macro: str, paths: Sequence[str]) -> list[str]:
         """The paths, in their order, with a #define of that name."""
-        self._add(paths)
-        wanted = self._definers.get(macro.encode())
-        return [path for path in paths if self._numbers[path] in wanted] if wanted else []
+        name = macro.encode()
+        return [path for path in paths if self._header(path).defines(name)]
 
-    def _add(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            if path in self._numbers:
-                continue
-            number = self._numbers[path] = len(self._numbers)
-            data = self._tree.read(path) or b""
-            for table, found in ((self._holders, _WORD.findall(data)), (self._definers, _DEFINED.findall(data))):
-                for word in set(found):
-                    table.setdefault(word, []).append(number)
+    def _header(self, path: str) -> _Header:
+        header = self._headers.get(path)
+        if header is None:
+            header = self._headers[path] = _Header(self._tree.read(path) or b"")
+        return header
+
+
+class _Header:
+    """One file: its bytes until it has been asked often, then its words."""
+
+    __slots__ = ("_data", "_defined", "_questions", "_words")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._questions = 0
+        self._words: frozenset[bytes] = frozenset()
+        self._defined: frozenset[bytes] | None = None
+
+    def holds(self, word: bytes) -> bool:
+        """Whether the word occurs; before the table also within a longer one, which the caller finds out soon enough."""
+        if self._defined is not None:
+            return word in self._words
+        self._count()
+        return word in self._data
+
+    def defines(self, name: bytes) -> bool:
+        if self._defined is not None:
+            return name in self._defined
+        self._count()
+        return name in self._data and name in _DEFINED.findall(self._data)
+
+    def _count(self) -> None:
+        self._questions += 1
+        if self._questions > TABLE_AFTER:
+            self._words = frozenset(_WORD.findall(self._data))
+            self._defined = frozenset(_DEFINED.findall(self._data))

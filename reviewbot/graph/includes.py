@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import deque
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from reviewbot.graph.kbuild import include_directories
 from reviewbot.source.tree import SourceTree
@@ -35,15 +35,22 @@ def to_arch(path: str) -> str | None:
     return "um" if parts[1:3] == ["x86", "um"] else parts[1]
 
 
+@lru_cache(maxsize=8192)
+def _written(data: bytes) -> tuple[Written, ...]:
+    """The #include lines of a file; files that two trees share are read once."""
+    if b"include" not in data:
+        return ()
+    return tuple(
+        (quoted != b"", (quoted or angled).decode("utf-8", "replace")) for quoted, angled in _INCLUDE.findall(data)
+    )
+
+
 class Includes:
-    """The #include closures of one tree.
+    """The #include closures of one tree. `arches` are the architectures that generic code is read for (None: all there are)."""
 
-    `written` may be shared between the trees of a series: it is kept per blob id.
-    """
-
-    def __init__(self, tree: SourceTree, written: dict[str, tuple[Written, ...]] | None = None) -> None:
+    def __init__(self, tree: SourceTree, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree
-        self._written = {} if written is None else written
+        self._wanted_arches = arches
         self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
         self._edges: dict[tuple[str, str | None, tuple[str, ...]], tuple[str, ...]] = {}
         self._own_directories: dict[str, tuple[str, ...]] = {}
@@ -94,14 +101,7 @@ class Includes:
         return self._edges[key]
 
     def _written_in(self, path: str) -> tuple[Written, ...]:
-        blob = self._tree.blob_id(path) or ""
-        if blob not in self._written:
-            data = self._tree.read(path) or b""
-            self._written[blob] = tuple(
-                (quoted != b"", (quoted or angled).decode("utf-8", "replace"))
-                for quoted, angled in _INCLUDE.findall(data)
-            )
-        return self._written[blob]
+        return _written(self._tree.read(path) or b"")
 
     def _find(
         self, path: str, is_quoted: bool, name: str, arch: str | None, directories: tuple[str, ...]
@@ -140,6 +140,8 @@ class Includes:
 
     @cached_property
     def _arches(self) -> tuple[str, ...]:
+        if self._wanted_arches is not None:
+            return self._wanted_arches
         return tuple(
             sorted(
                 {

@@ -64,10 +64,10 @@ class Resolution:
 class Symbols:
     """The names of one tree. Nothing is read before it is asked for, and nothing is looked up twice."""
 
-    def __init__(self, tree: SourceTree, words: Words, includes: Includes | None = None) -> None:
+    def __init__(self, tree: SourceTree, words: Words, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree
         self._words = words
-        self._includes = includes or Includes(tree)
+        self._includes = Includes(tree, arches)
         self._header_words = HeaderWords(tree)
         self.asked = Asked()
         self._spelled: dict[str, tuple[str, ...]] = {}
