@@ -1,4 +1,4 @@
-"""Which headers hold a word, or define a macro: asked of the bytes at first, of a table once many questions have come."""
+"""Which headers hold a word, or define a macro: asked of the bytes at first, of a table once many questions came."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TABLE_AFTER = 150
 """So many questions about a header cost as much as a table of its words."""
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t](?:[ \t])*(\w+)", re.MULTILINE)
 
 
 class HeaderWords:
@@ -53,17 +53,22 @@ class _Header:
         """Whether the word occurs; before the table also within a longer one, which the caller finds out soon enough."""
         if self._defined is not None:
             return word in self._words
-        self._count()
+        self._questions += 1
+        if self._questions > TABLE_AFTER:
+            self._make_table()
         return word in self._data
 
     def defines(self, name: bytes) -> bool:
         if self._defined is not None:
             return name in self._defined
-        self._count()
-        return name in self._data and name in _DEFINED.findall(self._data)
-
-    def _count(self) -> None:
         self._questions += 1
         if self._questions > TABLE_AFTER:
-            self._words = frozenset(_WORD.findall(self._data))
-            self._defined = frozenset(_DEFINED.findall(self._data))
+            self._make_table()
+        data = self._data
+        if b"define " + name not in data and b"define\t" + name not in data:
+            return False
+        return name in _DEFINED.findall(data)
+
+    def _make_table(self) -> None:
+        self._words = frozenset(_WORD.findall(self._data))
+        self._defined = frozenset(_DEFINED.findall(self._data))

@@ -46,7 +46,7 @@ def _written(data: bytes) -> tuple[Written, ...]:
 
 
 class Includes:
-    """The #include closures of one tree. `arches` are the architectures that generic code is read for (None: all there are)."""
+    """The #include closures of one tree. `arches` are those that generic code is read for (None: all there are)."""
 
     def __init__(self, tree: SourceTree, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree

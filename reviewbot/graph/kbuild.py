@@ -255,7 +255,7 @@ def _makefiles(tree: SourceTree, path: str) -> Iterator[tuple[str, bool]]:
     while True:
         for name in ("Kbuild", "Makefile"):
             candidate = f"{directory}/{name}" if directory else name
-            if tree.blob_id(candidate) is not None:
+            if tree.read(candidate) is not None:
                 yield candidate, is_own
                 is_own = False
                 break

@@ -115,16 +115,21 @@ class Accessors:
         text = blank_comments(definition.text, literals=True)
         if self._reader.any_primitive.search(text) is not None:
             return True
-        if depth >= MAX_DEPTH or not self._is_in_sight(definition.path):
+        if depth >= MAX_DEPTH:
             return False
-        path = definition.path
-        for name in sorted(set(_CALLS.findall(text)) - _KEYWORDS):
-            if name == definition.name.encode():
-                continue
-            for each in self._reader.symbols.declared(name.decode(), path, self._arch).definitions:
-                if each.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO) and self._does_matter(each, depth + 1):
-                    return True
-        return False
+        called = sorted(set(_CALLS.findall(text)) - _KEYWORDS - {definition.name.encode()})
+        return any(
+            self._does_matter(each, depth + 1)
+            for name in called
+            for each in self._in_sight(name.decode(), definition.path)
+            if each.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO)
+        )
+
+    def _in_sight(self, name: str, path: str) -> tuple[Definition, ...]:
+        """What a body sees: its file and headers; for one far away its file alone."""
+        if self._is_in_sight(path):
+            return self._reader.symbols.declared(name, path, self._arch).definitions
+        return find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
 
     def _is_in_sight(self, path: str) -> bool:
         return path.endswith(".h") or path.rpartition("/")[0] == self._directory

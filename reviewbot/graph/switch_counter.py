@@ -18,7 +18,7 @@ from reviewbot.graph.configuration import Configuration
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.switch_callees import Accessors
 from reviewbot.graph.switch_counts import Tally, either
-from reviewbot.graph.switch_function import FunctionTally
+from reviewbot.graph.switch_function import FunctionTally, absent_in
 from reviewbot.graph.switch_variants import merge
 from reviewbot.rulebook.primitives import Direction, Primitive
 
@@ -36,17 +36,17 @@ class SwitchCounter:
         self._arch = arch
         self._configuration = configuration or Configuration()
         self._accessors = Accessors(reader, arch, directory)
-        self._known: dict[tuple[str, int, Configuration], Tally] = {}
+        self._known: dict[tuple[str, int, Configuration, frozenset[str]], Tally] = {}
         self._active: set[tuple[str, int]] = set()
         self._cut: set[tuple[str, int]] = set()
         self.functions_read = 0
 
     def tally(self, path: str, item: Item) -> Tally:
         """What one call of the function switches."""
-        return self._tally(path, item, self._configuration)
+        return self._tally(path, item, self._configuration, frozenset())
 
-    def _tally(self, path: str, item: Item, configuration: Configuration) -> Tally:
-        key = (path, item.start, configuration)
+    def _tally(self, path: str, item: Item, configuration: Configuration, absent: frozenset[str]) -> Tally:
+        key = (path, item.start, configuration, absent)
         if key in self._known:
             return self._known[key]
         place = key[:2]
@@ -60,12 +60,12 @@ class SwitchCounter:
             return Tally(gaps=(f"{item.name}() is longer than {MAX_FUNCTION_BYTES} bytes and is not counted",))
         self.functions_read += 1
         self._active.add(place)
-        found = self._read(path, item, configuration)
+        found = self._read(path, item, configuration, absent)
         self._active.discard(place)
         self._known[key] = found
         return found
 
-    def _read(self, path: str, item: Item, configuration: Configuration) -> Tally:
+    def _read(self, path: str, item: Item, configuration: Configuration, absent: frozenset[str]) -> Tally:
         reader = self._reader
         data = reader.data(path)
         meaning = NameMeaning(reader.book, reader.symbols, data, path, self._arch, follow_headers=True)
@@ -79,7 +79,7 @@ class SwitchCounter:
                     return Tally(gaps=(f"{item.name}(), with the macros in it, is too large to count",))
         self._prefetch(path, flows)
         tallies = [
-            FunctionTally(self, path, item, flow, configuration.assuming(conditions)).tally()
+            FunctionTally(self, path, item, flow, configuration.assuming(conditions), absent).tally()
             for flow, conditions in flows
         ]
         return merge(tallies, [conditions for _, conditions in flows])
@@ -136,7 +136,7 @@ class SwitchCounter:
             item = self._item(definition)
             if item is not None:
                 inner = configuration.assuming((each, True) for each in definition.conditions)
-                found.append((self._tally(definition.path, item, inner), condition))
+                found.append((self._tally(definition.path, item, inner, absent_in(call, item)), condition))
         if not found:
             return None, bodies.reason
         usual = min(range(len(found)), key=lambda index: found[index][1].count("!"))

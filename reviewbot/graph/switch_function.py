@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from reviewbot.csyntax.brackets import split_arguments
 from reviewbot.csyntax.flow import Call, Flow, Return
 from reviewbot.csyntax.items import Item
 from reviewbot.graph.configuration import Configuration
@@ -29,6 +30,7 @@ from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 MAX_PLACES = 400
 _USER_POINTER = re.compile(rb"__user\s*\*\s*(?:const\s+|restrict\s+)?(\w+)|__user\s*\*\s*,\s*(\w+)")
 _RETURN = re.compile(rb"return\b\s*\(?([^;]*)")
+_PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*$")
 _SHUT = frozenset((Effect.OPEN, Effect.SCOPED, Effect.ACCESS, Effect.SAVE))
 
 
@@ -75,12 +77,15 @@ class _Event:
 class FunctionTally:
     """Counts one flow."""
 
-    def __init__(self, counter: Counter, path: str, item: Item, flow: Flow, configuration: Configuration) -> None:
+    def __init__(
+        self, counter: Counter, path: str, item: Item, flow: Flow, configuration: Configuration, absent: frozenset[str]
+    ) -> None:
         self._counter = counter
         self._path = path
         self._item = item
         self._flow = flow
         self._configuration = configuration
+        self._absent = absent
         self._gaps: dict[str, None] = {}
         self._indirect = 0
 
@@ -151,6 +156,7 @@ class FunctionTally:
                 for index, node in enumerate(self._flow.nodes)
                 if isinstance(node.action, Return)
             },
+            absent=self._absent,
         )
 
     def _returned(self, action: Return) -> str:
@@ -271,3 +277,14 @@ def _scaled(pairs: Interval, heads: tuple[LoopHead, ...]) -> Interval:
     for head in heads:
         count *= head.rounds if head.rounds is not None else 1
     return Interval(low=pairs.low.times(count), typ=pairs.typ.times(count), high=pairs.high.times(count))
+
+
+def absent_in(call: Call, item: Item) -> frozenset[str]:
+    """The parameters of the function for which the call gives NULL."""
+    head = item.text[: item.body - item.start]
+    spans = split_arguments(head, head.find(b"(") + 1, head.rfind(b")"))
+    return frozenset(
+        match.group(1).decode()
+        for argument, (start, end) in zip(call.arguments, spans, strict=False)
+        if argument.text.strip() == b"NULL" and (match := _PARAMETER.search(head, start, end)) is not None
+    )

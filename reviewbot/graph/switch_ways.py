@@ -20,7 +20,7 @@ _CONFIGURED = re.compile(r"#if |.*\b(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE)\s*\("
 class Ways:
     """`weights`: pairs that a node makes. `failing`: call node -> the truth of its result that says it failed.
     `openers`: those of them that make their pair only when they succeed. `optional`: user pointers that may be absent.
-    `values`: what the returns give back, as written."""
+    `values`: what the returns give back, as written. `absent`: parameters for which the caller gives NULL."""
 
     flow: Flow
     weights: Mapping[int, Interval]
@@ -29,6 +29,7 @@ class Ways:
     optional: frozenset[str]
     configuration: Configuration
     values: Mapping[int, str]
+    absent: frozenset[str]
     order: tuple[int, ...] = field(init=False)
     back: frozenset[tuple[int, int]] = field(init=False)
 
@@ -47,6 +48,8 @@ class Ways:
                 yield edge
 
     def _may_hold(self, guard: Guard) -> bool:
+        if guard.truth and guard.key in self.absent:
+            return False
         if not _CONFIGURED.match(guard.key):
             return True
         return self.configuration.truth(guard.key.removeprefix("#if ")) in (None, guard.truth)

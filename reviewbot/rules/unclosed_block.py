@@ -19,7 +19,9 @@ SLUG = "unclosed_block"
 
 def find(context: Context) -> Iterator[Observation]:
     """One observation for each opener whose block is still open where the function is left."""
-    if not context.is_exact or context.code.entry is not None or _opens_for_its_caller(context):
+    if not context.is_exact or context.code.entry is not None:
+        return
+    if all(state.open is None for _, state in context.variant.paths.exits) or _opens_for_its_caller(context):
         return
     seen: set[int] = set()
     for node, state in context.variant.paths.exits:
