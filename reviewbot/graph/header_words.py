@@ -50,7 +50,7 @@ class _Header:
         self._defined: frozenset[bytes] | None = None
 
     def holds(self, word: bytes) -> bool:
-        """Whether the word occurs; before the table also within a longer one, which the caller finds out soon enough."""
+        """Whether the word occurs; before the table also within a longer one, as the caller will find out."""
         if self._defined is not None:
             return word in self._words
         self._questions += 1
