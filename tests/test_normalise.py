@@ -101,9 +101,3 @@ def test_length_and_lines_are_kept_whatever_the_text_is(pieces: list[str]) -> No
         at for at, byte in enumerate(found.text) if byte == ord("\n")
     ]
     assert all(text[offset:].startswith(name.encode()) for offset, name in found.heads.items())
-
-
-@given(st.lists(PIECES, max_size=40))
-def test_a_second_time_changes_nothing(pieces: list[str]) -> None:
-    once = normalise(blank_comments("".join(pieces).encode(), literals=True), SOME).text
-    assert normalise(once, SOME).text == once

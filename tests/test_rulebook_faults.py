@@ -45,7 +45,7 @@ FAULTS = {
     "three switches": ("primitives/arm.toml", "switches = 1", "switches = 3", r"switches: must be 0, 1 or 2"),
     "another name than the file": ("primitives/arm.toml", 'name = "arm"', 'name = "arms"', r"architecture\.name"),
     "unknown form": ("allow/x86.toml", '"builtin"]', '"builtins"]', r"allow/x86\.toml: safe_forms: 'builtins'"),
-    "safe twice": ("allow/powerpc.toml", '"memset", ', '"memset", "memset", ', r"powerpc\.toml: safe\[1\]\.names"),
+    "safe twice": ("allow/powerpc.toml", '"memset", ', '"memset", "memset", ', r"powerpc\.toml: safe\[0\]\.names"),
     "arch with two policies": ("allow/x86.toml", '["x86"]', '["x86", "powerpc"]', r"'powerpc' already is with"),
     "word twice": ("syntax/tracing.toml", '["noinstr",', '["noinstr", "noinstr",', r"noinstr: 'noinstr' stands"),
     "definer that is no number": ("syntax/definers.toml", "BPF_CALL_0 = 1", 'BPF_CALL_0 = "1"', "whole number"),
