@@ -44,3 +44,13 @@ def saved_by(
 def cost_of_switches(count: int, model: CpuModel, environment: Environment) -> Cost:
     """What `count` single switches cost by themselves, without flush and check."""
     return to_cost([to_switch_term(model, environment, count)], model, environment)
+
+
+def cost_of_pairs(pairs: Mapping[Direction, int], model: CpuModel, environment: Environment, *, note: str = "") -> Cost:
+    """What this many pairs cost by themselves, with the flush at each close; the accesses between are not in it."""
+    guarded = sum(count for direction, count in pairs.items() if is_guarded(model, direction))
+    terms = [
+        to_pair_term(model, environment, guarded, is_later=False),
+        to_term(model, environment, Event.FLUSH, guarded),
+    ]
+    return to_cost(terms, model, environment, note=note)

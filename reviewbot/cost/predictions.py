@@ -13,9 +13,11 @@ from reviewbot.findings.review import SwitchBudget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesBudgets:
-    """The budgets that a series changes. `notes` are sentences about what was not counted."""
+    """The budgets that a series changes; `entries` are those of them that nothing here calls. `notes` are sentences
+    about what was not counted."""
 
     changed: tuple[SwitchBudget, ...] = ()
+    entries: tuple[SwitchBudget, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -24,7 +26,7 @@ def predict(budgets: Iterable[SwitchBudget], base: BaseRate | None) -> tuple[str
     if base is None:
         return ()
     return tuple(
-        f"{each.function}() on {each.saved.cpu}: {rate_sentence(each.saved.cycles, base)}"
+        f"{each.function.removesuffix('()')} on {each.saved.cpu}: {rate_sentence(each.saved.cycles, base)}"
         for each in budgets
         if each.saved is not None and each.saved.cycles != Cycles(low=0, typ=0, high=0)
     )

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reviewbot.cost.budget import saved_by
 from reviewbot.cost.environment import CpuChoice, choose_cpu
@@ -57,11 +57,22 @@ def budgets_of(
         for arch in _arches(function[0]):
             if sum(side.functions_read for side in sides) > MAX_FUNCTIONS_READ:
                 notes.append("Switches per call were not counted for every function: the series reaches too many.")
-                return SeriesBudgets(changed=tuple(changed.values()), notes=tuple(notes))
+                return _made(changed, entries, notes)
             budget = _budget(function, arch, sides, book, cpu)
             if budget is not None:
                 changed[function, arch] = budget
-    return SeriesBudgets(changed=tuple(changed.values()), notes=tuple(notes))
+    return _made(changed, entries, notes)
+
+
+def _made(
+    changed: Mapping[tuple[Function, str], SwitchBudget], entries: Iterable[Function], notes: Iterable[str]
+) -> SeriesBudgets:
+    outer = set(entries)
+    return SeriesBudgets(
+        changed=tuple(changed.values()),
+        entries=tuple(budget for (function, _), budget in changed.items() if function in outer),
+        notes=tuple(notes),
+    )
 
 
 def _old_paths(states: Sequence[PatchState]) -> dict[str, str]:

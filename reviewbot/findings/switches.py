@@ -56,7 +56,7 @@ def typical_text(tally: Tally) -> str:
         return ""
     opposite = {f"!{text}" for text in tally.typical} | {f"!({text})" for text in tally.typical}
     told = [each for each in tally.typical if each not in opposite][:_MAX_CHOICES]
-    return ", ".join(_readable(each) for each in told)
+    return ", ".join(readable(each) for each in told)
 
 
 def _sum(loops: Sequence[LoopPairs], names: dict[LoopHead, str]) -> list[str]:
@@ -76,9 +76,9 @@ def _of(pairs: Interval, direction: Direction) -> tuple[int, int, int]:
     return pairs.low.of(direction), pairs.typ.of(direction), pairs.high.of(direction)
 
 
-def _readable(condition: str) -> str:
+def readable(condition: str) -> str:
     """`!(MSR_TM_ACTIVE(msr))` as `not MSR_TM_ACTIVE(msr)`."""
-    if not condition.startswith("!"):
+    if not condition.startswith("!") or condition.startswith("!="):
         return condition
     inner = condition[1:]
     return f"not {inner[1:-1] if inner.startswith('(') and inner.endswith(')') else inner}"

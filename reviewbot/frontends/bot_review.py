@@ -92,6 +92,7 @@ NO_WISH = Wish(
     mitigations=None,
     kernel=None,
     min_cycles=None,
+    base_rate=None,
     colour=None,
     quiet=False,
     verbose=False,

@@ -15,6 +15,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mail": ("mail_bot:mail", "Answer a patch mail from stdin, or watch a folder of list mail"),
     "ledger": ("ledger:ledger", "Show what was said, to whom and when, and what is pending"),
     "explain": ("explain:explain", "Tell what a rule finds, why it matters, and how to mend it"),
+    "budget": ("budget:budget", "Count how often a call of a function opens user access, place by place"),
+    "evidence": ("evidence:evidence", "Set the benchmark figures that people posted beside the cost model"),
     "models": ("models:models", "List the CPU models that costs are estimated for"),
     "cache": ("cache:cache", "Show what is kept from run to run, or clear it"),
     "config": ("show_config:show_config", "Print the settings in force, and where each comes from"),

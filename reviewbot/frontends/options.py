@@ -48,6 +48,7 @@ class Wish:
     mitigations: str | None
     kernel: str | None
     min_cycles: float | None
+    base_rate: str | None
     colour: bool | None
     quiet: bool
     verbose: bool
@@ -90,6 +91,7 @@ _OPTIONS = (
     ),
     click.option("--mitigations", metavar="on|off", help="Whether CPU mitigations are on."),
     click.option("--kernel", metavar="VERSION", help="The kernel version that costs are for, as 6.1."),
+    click.option("--base-rate", metavar="RATE", help="Predict what becomes of this rate, as 158408/s@3.8GHz."),
     click.option("--min-cycles", type=click.FloatRange(min=0), help="Hold back findings that cost less than this."),
     click.option("--color/--no-color", "colour", default=None, help="Colour, or none.  [default: at a terminal]"),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is nothing to report."),

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewbot.config import Layer
-from reviewbot.errors import DeliveryError, UsageError
+from reviewbot.errors import DeliveryError
 from reviewbot.findings.review import Review
 from reviewbot.findings.waivers import hold_back, read_baseline, read_waivers, to_baseline
 from reviewbot.frontends import output, settings
+from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
-from reviewbot.frontends.options import Wish, unknown
+from reviewbot.frontends.options import Wish
 
 if TYPE_CHECKING:
-    from reviewbot.cost.environment import CpuChoice
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.report.view import View
     from reviewbot.rulebook.book import Rulebook
-    from reviewbot.rulebook.primitives import KernelVersion
-
-_SWITCHED = {"on": True, "off": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +34,7 @@ class Ready:
 
 def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     """Settings and rules for one run. Raises UsageError for a CPU, version or setting that does not exist."""
+    from reviewbot.cost.rate import parse_base_rate
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.rulebook.book import load_rulebook
 
@@ -52,7 +50,11 @@ def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     section, _ = settings.section("review", [*layers, given])
     book = load_rulebook(wish.rules)
     options = ReviewOptions(
-        show_all=wish.everything, cpu=_cpu(section, book), with_edits=wish.wants_edits, with_graphs=wish.wants_graphs
+        show_all=wish.everything,
+        cpu=to_cpu_choice(section, book),
+        with_edits=wish.wants_edits,
+        with_graphs=wish.wants_graphs,
+        base_rate=parse_base_rate(wish.base_rate) if wish.base_rate else None,
     )
     return Ready(section=section, options=options, book=book)
 
@@ -98,33 +100,6 @@ def _above(least: float | None, review: Review) -> Review:
     held = tuple(HeldBack(finding=each, reason=f"costs less than {least:g} cycles (--min-cycles)") for each in cheap)
     kept = tuple(finding for finding in review.findings if finding not in cheap)
     return replace(review, findings=kept, held_back=(*review.held_back, *held))
-
-
-def _cpu(section: settings.ReviewSection, book: Rulebook) -> CpuChoice:
-    from reviewbot.cost.environment import CpuChoice, Environment, find_cpu
-
-    if section.mitigations not in (None, *_SWITCHED):
-        raise UsageError(f"mitigations can be on or off, not {section.mitigations!r}.")
-    mitigations = None if section.mitigations is None else _SWITCHED[section.mitigations]
-    names = [name for model in book.cpu_models.values() for name in (model.name, *model.aliases)]
-    if section.cpu and section.cpu.lower() not in map(str.lower, names):
-        raise unknown("CPU model", section.cpu, names)
-    return CpuChoice(
-        model=find_cpu(book, section.cpu) if section.cpu else None,
-        environment=Environment(mitigations=mitigations, kernel=_kernel(section.kernel)),
-    )
-
-
-def _kernel(text: str | None) -> KernelVersion | None:
-    from reviewbot.rulebook.primitives import KernelVersion
-
-    if text is None:
-        return None
-    major, _, minor = text.removeprefix("v").partition(".")
-    minor = minor.partition(".")[0].partition("-")[0]
-    if not (major.isdecimal() and minor.isdecimal()):
-        raise UsageError(f"{text!r} is not a kernel version such as 6.1.")
-    return KernelVersion(major=int(major), minor=int(minor))
 
 
 def _view(wish: Wish, ready: Ready) -> View:

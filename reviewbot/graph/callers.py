@@ -45,7 +45,7 @@ def entries_of(reader: CodeReader, functions: Iterable[tuple[str, Item]], direct
     while queue:
         path, item, level = queue.popleft()
         callers = search.callers(path, item)
-        if not callers and level:
+        if not callers:
             found[path, item.start] = Entry(path=path, item=item, is_certain="(" in item.name)
         for caller_path, caller in callers:
             key = (caller_path, caller.start)

@@ -139,7 +139,7 @@ def _budgets(budgets: tuple[SwitchBudget, ...]) -> list[dict[str, Any]]:
 def _budget(budget: SwitchBudget, widest: float) -> dict[str, Any]:
     saved = "" if budget.saved is None else f"{phrases.interval(budget.saved.cycles)} on {budget.saved.cpu}"
     return {
-        "function": visible(budget.function),
+        "function": visible(phrases.called(budget.function)),
         "path": visible(budget.path),
         "arch": budget.arch,
         "before": visible(phrases.pairs(budget.before)),

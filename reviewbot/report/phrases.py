@@ -119,6 +119,11 @@ def cost(value: Cost) -> str:
     return f"{words}; {value.confidence.value} confidence"
 
 
+def called(function: str) -> str:
+    """`write_frame()`; a name that has its parentheses, such as that of a system call, stays as it is."""
+    return function if function.endswith(")") else f"{function}()"
+
+
 def pairs(count: Count | None) -> str:
     """`3`, `2 to 5 (typically 3)`, `1 + 3·n`, `3 (1 read, 2 write)`, or `-` where the function does not exist."""
     if count is None:

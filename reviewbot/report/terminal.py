@@ -203,7 +203,7 @@ def _switches(review: Review, view: View) -> Iterator[RenderableType]:
 def _budget(budget: SwitchBudget) -> tuple[str, str, str, str]:
     change = f"{phrases.pairs(budget.before)} → {phrases.pairs(budget.after)}"
     saved = "" if budget.saved is None else f"{phrases.interval(budget.saved.cycles)} saved on {budget.saved.cpu}"
-    return f"{budget.function}()", budget.arch, change, saved
+    return phrases.called(budget.function), budget.arch, change, saved
 
 
 def _gaps(review: Review, view: View) -> Iterator[RenderableType]:

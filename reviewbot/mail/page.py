@@ -1,0 +1,48 @@
+"""The text of a web page that shows one mail -> a Message, as far as the text still tells who wrote it and when."""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+
+from reviewbot.mail.message import Address, Message
+
+_LONG_LINE = 400
+_SENTENCE_END = re.compile(r"(?<=[.:!?]) +(?=\S)")
+_NEXT_HEADER = r"(?= +(?:To|Cc|Subject|Date|Message-I[dD]|In-Reply-To|References|X-Mailer|User-Agent|Reply-To)\b|\s*$)"
+_FROM = re.compile(r"\bFrom:[ \t]+\"?([^\"<\n]{1,80}?)\"?(?: *<([^>\s]+)>)?" + _NEXT_HEADER, re.MULTILINE)
+_DATE = re.compile(r"\bDate:[ \t]+((?:\w{3}, +)?\d{1,2} \w{3} \d{4} \d\d:\d\d(?::\d\d)? [+-]\d{4})")
+_MESSAGE_ID = re.compile(r"\bMessage-I[dD]:?[ \t]+<?([^\s<>]+@[^\s<>]+)>?")
+_SUBJECT = re.compile(r"\bSubject:[ \t]+([^\n]{1,200}?)" + _NEXT_HEADER, re.MULTILINE)
+
+
+def read_page(text: str, origin: str) -> Message:
+    """`origin` names the page. Lines that were run together are cut into sentences; what the text does not say is left
+    open (no date, no Message-ID, the page's name for an author)."""
+    date = _DATE.search(text)
+    author = _FROM.search(text)
+    someone = Address(name=author[1].strip() if author else origin, email=(author[2] or "") if author else "")
+    return Message(
+        message_id=_found(_MESSAGE_ID, text),
+        subject=_found(_SUBJECT, text),
+        author=someone,
+        sender=someone,
+        date=parsedate_to_datetime(date[1]) if date else None,
+        in_reply_to=None,
+        references=(),
+        to=(),
+        cc=(),
+        headers=(),
+        body="\n".join(piece for line in text.splitlines() for piece in _pieces(line)),
+        origin=origin,
+        is_automatic=False,
+    )
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1].strip() if match else ""
+
+
+def _pieces(line: str) -> list[str]:
+    return _SENTENCE_END.split(line) if len(line) > _LONG_LINE else [line]
