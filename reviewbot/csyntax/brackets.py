@@ -18,16 +18,16 @@ def closing(text: bytes, start: int) -> int | None:
         depth += 1 if match.group() == b"(" else -1
         if depth == 0:
             return match.start()
-    return _parentheses(text).get(start)
+    return _pairs(text, _PARENTHESES).get(start)
 
 
 @lru_cache(maxsize=4)
-def _parentheses(text: bytes) -> dict[int, int]:
-    """Each `(` and its `)`: for text in which thousands stand in one another or are never closed."""
+def _pairs(text: bytes, brackets: re.Pattern[bytes]) -> dict[int, int]:
+    """Each opening bracket and the one that closes it: for text in which thousands stand in one another or are never closed."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
-    for match in _PARENTHESES.finditer(text):
-        if match.group() == b"(":
+    for match in brackets.finditer(text):
+        if match.group() in b"({":
             opened.append(match.start())
         elif opened:
             pairs[opened.pop()] = match.start()
@@ -63,8 +63,9 @@ def _stripped(text: bytes, start: int, end: int) -> tuple[int, int]:
 def brace_end(text: bytes, start: int) -> int | None:
     """The offset behind the `}` that closes the `{` at `start`, or None."""
     depth = 0
-    for match in _BRACES.finditer(text, start):
+    for match in _BRACES.finditer(text, start, start + _NEAR_BYTES):
         depth += 1 if match.group() == b"{" else -1
         if depth == 0:
             return match.end()
-    return None
+    end = _pairs(text, _BRACES).get(start)
+    return None if end is None else end + 1

@@ -15,6 +15,10 @@ MAX_FREE_CONDITIONS = 4
 """Up to this many conditions all combinations are built (16); beyond, all-true, all-false and one change from each."""
 
 MAX_VARIANTS = 40
+MAX_VARIANTS_BYTES = 1_000_000
+"""Of a long function fewer variants are built."""
+
+_LONGEST_CONDITION = 1_000
 
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(\w+)[ \t]*((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
 _NOT_NEWLINE = re.compile(rb"[^\n]")
@@ -23,11 +27,12 @@ _NOT_NEWLINE = re.compile(rb"[^\n]")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """`text` has the length of the original. `conditions` are (condition, chosen truth), sorted; empty when there is no
-    #if."""
+    #if. `is_exhaustive`: each combination was built; `is_cut_off`: not even each condition was tried both ways."""
 
     text: bytes
     conditions: tuple[tuple[str, bool], ...]
     is_exhaustive: bool
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,18 @@ def split_variants(text: bytes, enclosing: tuple[str, ...] = ()) -> tuple[Varian
     fixed = dict(map(to_literal, enclosing))
     free = sorted({to_literal(d.condition)[0] for d in directives if d.condition} - set(fixed) - {"0", "1"})
     choices, is_exhaustive = _choices(free)
+    most = min(MAX_VARIANTS, max(2, MAX_VARIANTS_BYTES // len(text)))
+    choices = choices if is_exhaustive else choices[:most]
     found: dict[bytes, Variant] = {}
     for choice in choices:
         kept = _select(text, directives, fixed | choice)
         if kept not in found:
-            found[kept] = Variant(text=kept, conditions=tuple(sorted(choice.items())), is_exhaustive=is_exhaustive)
+            found[kept] = Variant(
+                text=kept,
+                conditions=tuple(sorted(choice.items())[:MAX_VARIANTS]),
+                is_exhaustive=is_exhaustive,
+                is_cut_off=2 * len(free) + 2 > most and not is_exhaustive,
+            )
     return tuple(found.values())
 
 
@@ -94,7 +106,7 @@ _ENABLED = re.compile(r"\b(?:IS_ENABLED|IS_BUILTIN|defined)\s*\(\s*(\w+)\s*\)|\b
 def to_literal(condition: str) -> tuple[str, bool]:
     """('defined(X)', False) for '!defined(X)', '!(defined(X))' or '#ifndef X': one name for one fact."""
     truth, text = True, condition.strip()
-    while True:
+    while len(text) < _LONGEST_CONDITION:
         if text.startswith("!") and (_NEGATED.fullmatch(text) or _is_wrapped(text[1:].strip())):
             truth, text = not truth, text[1:].strip()
         elif _is_wrapped(text):

@@ -265,6 +265,9 @@ class CodeReader:
         follow = entry is not None or self.holds_blocks(item)
         meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow)
         for variant in split_variants(blank_comments(body), conditions):
+            if variant.is_cut_off:
+                reason = "the function has too many different #if conditions to look at each of them"
+                unread[0, reason] = Unread(line=item.line, reason=reason)
             try:
                 flow = read_flow(variant.text, item.body, meaning)
             except (FlowTooLargeError, RecursionError):

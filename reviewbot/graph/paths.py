@@ -248,10 +248,10 @@ def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[s
 def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
     """The branches that lead to different accesses, openers, closers or exits: the others decide nothing here."""
     ahead: list[frozenset[int]] = [frozenset() for _ in flow.nodes]
-    before: list[list[int]] = [[] for _ in flow.nodes]
+    before: list[dict[int, None]] = [{} for _ in flow.nodes]
     for index, node in enumerate(flow.nodes):
         for edge in node.edges:
-            before[edge.target].append(index)
+            before[edge.target].setdefault(index)
 
     def matters(index: int) -> bool:
         primitive = primitives[index]
@@ -259,8 +259,10 @@ def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
         return is_switch or isinstance(flow.nodes[index].action, Return) or index == flow.end
 
     queue = deque(range(len(flow.nodes) - 1, -1, -1))
+    waiting = set(queue)  # a switch with 10,000 cases is looked at once after them, not after each
     while queue:
         index = queue.popleft()
+        waiting.discard(index)
         reached = (
             frozenset({index})
             if matters(index)
@@ -268,7 +270,8 @@ def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
         )
         if reached != ahead[index]:
             ahead[index] = reached
-            queue.extend(before[index])
+            queue.extend(each for each in before[index] if each not in waiting)
+            waiting.update(before[index])
     return [
         index
         for index, node in enumerate(flow.nodes)
@@ -286,8 +289,10 @@ def _live_keys(
         for edge in node.edges:
             before[edge.target].add(index)
     queue = deque(range(len(flow.nodes) - 1, -1, -1))
+    waiting = set(queue)
     while queue:
         index = queue.popleft()
+        waiting.discard(index)
         node = flow.nodes[index]
         onward: set[str] = set()
         for edge in node.edges:
@@ -308,7 +313,8 @@ def _live_keys(
         found = frozenset(onward)
         if found != live[index]:
             live[index] = found
-            queue.extend(before[index])
+            queue.extend(each for each in before[index] if each not in waiting)
+            waiting.update(before[index])
     return live
 
 
