@@ -394,7 +394,7 @@ def test_a_push_is_read_from_git(run, kernel) -> None:  # type: ignore[no-untype
 # Suggested changes
 
 
-def test_the_fix_patch_of_a_commit_applies_to_it(run: Run, kernel: Path) -> None:
+def test_the_fix_patch_of_a_commit_applies_to_it(run, kernel) -> None:  # type: ignore[no-untyped-def]
     source = kernel / "kernel" / "copied.c"
     head = "#include <linux/uaccess.h>\n#include <linux/types.h>\n#include <linux/errno.h>\n\n"
     test = "\tif (copy_from_user(&x, p, sizeof(x)))\n\t\treturn -EFAULT;\n"

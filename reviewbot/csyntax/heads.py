@@ -7,9 +7,7 @@ import re
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, blank
 
 _ATTRIBUTE = rb"__\w++(?:\s*+\((?:[^()]++|\([^()]*+\))*+\))?+"
-_AGGREGATE = re.compile(
-    rb"\b(?:struct|union|enum)(?:\s++%b)*+\s*+\w*+(?:\s*+\b%b)*+\s*+\Z" % (_ATTRIBUTE, _ATTRIBUTE)
-)
+_AGGREGATE = re.compile(rb"\b(?:struct|union|enum)(?:\s++%b)*+\s*+\w*+(?:\s*+\b%b)*+\s*+\Z" % (_ATTRIBUTE, _ATTRIBUTE))
 _LONGEST_AGGREGATE_BYTES = 1_000
 _CALLED_ATTRIBUTE = re.compile(rb"\b__\w+\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
 _GROUP_NAME = re.compile(rb"(\w+)\s*\Z")

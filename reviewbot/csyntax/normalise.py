@@ -20,9 +20,7 @@ _OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
 _WORD_BEFORE_STRING = re.compile(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")
 _LEVEL_BEFORE_CALL = re.compile(rb"(?<=[(,])\s*([A-Z][A-Z0-9_]+)(?=\s+[a-z_]\w*\s*\(\s*\")")
 _CASE_RANGE = re.compile(rb"(\bcase\b(?:(?!\.\.\.)[^:;{}\n]){0,400}+)(\.\.\.[^:;{}\n]{0,400}+)(?=:)")
-_TYPE = (
-    rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|(?:struct|union|enum)\s++\w++)\s*+)++\**+\s*+"
-)
+_TYPE = rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|(?:struct|union|enum)\s++\w++)\s*+)++\**+\s*+"
 _TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]{0,400}+;")

@@ -17,8 +17,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def may_repeat(item: Item, calls: re.Pattern[bytes], book: Rulebook, arch: str | None, helpers: frozenset[str]) -> bool:
-    """`calls` matches an access up to its `(`, group 1 being the name; `helpers` are the functions of the same file that
-    make accesses."""
+    """`calls` matches an access up to its `(`, group 1 being the name; `helpers` are the functions of the same file
+    that make accesses."""
     text = blank_comments(item.text, literals=True)
     roots: Counter[tuple[str, str]] = Counter()
     offsets: list[int] = []

@@ -115,9 +115,10 @@ class _File:
         """Functions that open or close through a wrapper of the same file."""
         found: dict[int, Item] = {}
         for item in items:
-            if self._reader.holds_blocks(item) and (callers := self._callers(item)):
-                if self._reader.net_effect(item.name, self._path, None) is not None:
-                    found |= {caller.start: caller for caller in callers}
+            if not self._reader.holds_blocks(item) or not (callers := self._callers(item)):
+                continue
+            if self._reader.net_effect(item.name, self._path, None) is not None:
+                found |= {caller.start: caller for caller in callers}
         return [found[start] for start in sorted(found)]
 
     def _callers(self, item: Item) -> list[Item]:
