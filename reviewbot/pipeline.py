@@ -126,9 +126,9 @@ def _not_kernel(series: Series, base: SourceTree | None) -> dict[int, str | None
 
 def _look(book: Rulebook, options: ReviewOptions) -> Look:
     def look(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[str]] | None = None) -> Sight:
-        from reviewbot.rules.inspection import inspect  # loads the C parser, which most commits do not need
+        from reviewbot.rules.bounded import inspect_bounded  # loads the C parser, which most commits do not need
 
-        inspection = inspect(tree, paths, book, focus)
+        inspection = inspect_bounded(tree, paths, book, focus)
         wanted = options.rules
         kept = tuple(seen for seen in inspection.observations if wanted is None or seen.rule in wanted)
         return kept, inspection.gaps

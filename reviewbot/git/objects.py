@@ -63,6 +63,9 @@ class ObjectReader:
                     return None  # some words for a revision, such as @{upstream} without one, are fatal to git
                 if attempt == 2:
                     raise GitError(f"git cat-file in {self._git.directory} ends while reading {name!r}") from None
+            except BaseException:  # interrupted in the middle of an answer: the next question would get the rest of it
+                self.close()
+                raise
         raise AssertionError
 
     def _ask(self, name: str, limit_bytes: int) -> tuple[str, str, bytes | None] | None:
