@@ -70,10 +70,10 @@ def _weigh(
     stated = next((item.clock_ghz for item in change.sources if item.clock_ghz), None)
     clock, source = _clock(model, clock_ghz, stated)
     cost = None
-    if model is None:
-        found = _nothing(why_not)
-    elif prediction.before is None or prediction.after is None:
+    if prediction.before is None or prediction.after is None or not prediction.is_change:
         found = _nothing(prediction.how)
+    elif model is None:
+        found = _nothing(why_not)
     else:
         environment = replace(choice.environment, clock_ghz=clock)
         cost = saved_by(prediction.before, prediction.after, model, environment)
@@ -85,8 +85,6 @@ def _weigh(
             operations=operations,
             noise_percent=model.noise_percent,
         )
-        if not prediction.is_change and found.verdict is not Verdict.NOT_COMPARABLE:
-            found = replace(_nothing(prediction.how), published_cycles=found.published_cycles)
     return Weighed(
         change=change,
         comparison=found,

@@ -13,18 +13,28 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("cpu", required=False)
+@click.option("--plot", is_flag=True, help="Draw the intervals of the model.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="With --plot: write an SVG picture here."
+)
 @click.option("--rules", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Another set of rules.")
-def models(cpu: str | None, rules: Path | None) -> int:
+def models(cpu: str | None, plot: bool, output: Path | None, rules: Path | None) -> int:
     """List the CPU models that costs are estimated for; with CPU, every figure of that model and its source.
 
     \b
-    Example:
+    Examples:
       reviewbot models power9
+      reviewbot models power9 --plot
+      reviewbot models power9 --plot -o power9.svg
     """
     from reviewbot.cost.environment import list_models
     from reviewbot.frontends.options import unknown
     from reviewbot.rulebook.book import load_rulebook
 
+    if output is not None and not plot:
+        raise click.UsageError("--output is for the picture of --plot.")
+    if plot and cpu is None:
+        raise click.UsageError("--plot draws one model; name it, as in: reviewbot models POWER9 --plot")
     known = list_models(load_rulebook(rules))
     if cpu is None:
         width = max(len(model.name) for model in known)
@@ -35,8 +45,22 @@ def models(cpu: str | None, rules: Path | None) -> int:
     names = {name.lower(): model for model in known for name in (model.name, *model.aliases)}
     if cpu.lower() not in names:
         raise unknown("CPU model", cpu, [model.name for model in known])
-    click.echo(_page(names[cpu.lower()]))
+    model = names[cpu.lower()]
+    if plot:
+        _plot(model, output)
+    else:
+        click.echo(_page(model))
     return 0
+
+
+def _plot(model: CpuModel, output: Path | None) -> None:
+    from reviewbot.frontends.output import emit, width
+    from reviewbot.report.model_plot import plot_svg, plot_text
+
+    if output is not None:
+        emit(plot_svg(model), output, for_people=False)
+    else:
+        emit(plot_text(model, width()), None, for_people=True)
 
 
 def _page(model: CpuModel) -> str:

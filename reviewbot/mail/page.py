@@ -9,6 +9,7 @@ from reviewbot.mail.message import Address, Message
 
 _LONG_LINE = 400
 _SENTENCE_END = re.compile(r"(?<=[.:!?]) +(?=\S)")
+_RULE = re.compile(r" *:?-{3,}:? *")
 _NEXT_HEADER = r"(?= +(?:To|Cc|Subject|Date|Message-I[dD]|In-Reply-To|References|X-Mailer|User-Agent|Reply-To)\b|\s*$)"
 _FROM = re.compile(r"\bFrom:[ \t]+\"?([^\"<\n]{1,80}?)\"?(?: *<([^>\s]+)>)?" + _NEXT_HEADER, re.MULTILINE)
 _DATE = re.compile(r"\bDate:[ \t]+((?:\w{3}, +)?\d{1,2} \w{3} \d{4} \d\d:\d\d(?::\d\d)? [+-]\d{4})")
@@ -33,7 +34,7 @@ def read_page(text: str, origin: str) -> Message:
         to=(),
         cc=(),
         headers=(),
-        body="\n".join(piece for line in text.splitlines() for piece in _pieces(line)),
+        body="\n".join(piece for line in _body(text).splitlines() for piece in _pieces(line)),
         origin=origin,
         is_automatic=False,
     )
@@ -44,5 +45,36 @@ def _found(pattern: re.Pattern[str], text: str) -> str:
     return match[1].strip() if match else ""
 
 
+def _body(text: str) -> str:
+    """What follows the headers, where these stand run together at the start of a long line."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if len(line) > _LONG_LINE:
+            heads = [match.end() for each in (_FROM, _DATE, _MESSAGE_ID, _SUBJECT) if (match := each.search(line))]
+            return text[start + max(heads, default=0) :]
+        start += len(line)
+    return text
+
+
 def _pieces(line: str) -> list[str]:
-    return _SENTENCE_END.split(line) if len(line) > _LONG_LINE else [line]
+    if len(line) <= _LONG_LINE:
+        return [line]
+    before, rows, after = _table(line)
+    return [*_SENTENCE_END.split(before), *rows, *_SENTENCE_END.split(after)]
+
+
+def _table(line: str) -> tuple[str, list[str], str]:
+    """The text before a table that was run into the line, its rows, and the text after it."""
+    cells = line.split("|")
+    rule = next((at for at, cell in enumerate(cells) if _RULE.fullmatch(cell)), None)
+    if rule is None:
+        return line, [], ""
+    width = next((n for n, cell in enumerate(cells[rule:]) if not _RULE.fullmatch(cell)), len(cells) - rule)
+    start = rule - 1 - width
+    if start < 1:
+        return line, [], ""
+    rows, at = [cells[start : rule - 1], cells[rule : rule + width]], rule + width
+    while at + width < len(cells) and not cells[at].strip():
+        rows.append(cells[at + 1 : at + 1 + width])
+        at += 1 + width
+    return "|".join(cells[:start]), [f"|{'|'.join(row)}|" for row in rows], "|".join(cells[at:])

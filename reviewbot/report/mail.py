@@ -68,8 +68,8 @@ def summary(review: Review, view: View) -> Reply:
         findings=[_wrap(_finding_line(finding, review), "  ") for finding in review.findings],
         switches=[
             _wrap(
-                f"{visible(phrases.called(each.function))} on {each.arch}: {visible(phrases.pairs(each.before))} before, "
-                f"{visible(phrases.pairs(each.after))} after",
+                f"{visible(phrases.called(each.function))} on {each.arch}: "
+                f"{visible(phrases.pairs(each.before))} before, {visible(phrases.pairs(each.after))} after",
                 "  ",
             )
             for each in review.switches
