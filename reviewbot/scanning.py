@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from reviewbot.cost.estimate import estimate
@@ -20,6 +21,7 @@ from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rules.inspection import Inspection
+from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.version import kernel_version
@@ -111,10 +113,18 @@ def _inspect_new(
     if not paths:
         return [], []
     tree.paths()  # read before the processes part, so that it is read once
-    sizes = {path: len(tree.read(path) or b"") for path in paths}
+    sizes = {path: _size_bytes(tree, path) for path in paths}
     tell.start(len(paths))
     advance: Tell = tell.advance
     return inspect_all(Job(tree=tree, book=book), sizes, jobs, advance)
+
+
+def _size_bytes(tree: SourceTree, path: str) -> int:
+    """For sharing out the work alone: that of the file on disk, where there is one."""
+    if isinstance(tree, WorkTree | FolderTree):
+        with suppress(OSError):
+            return (tree.root / path).lstat().st_size
+    return 0
 
 
 def _read(tree: SourceTree, path: bytes, blob: bytes | None, listing: Listing) -> bytes | None:

@@ -109,7 +109,10 @@ EDITS: dict[str, tuple[dict[str, str | bytes | None], bool]] = {
     "a new file without access": ({"lib/other.c": "int other(void)\n{\n\treturn 1;\n}\n"}, False),
     "the file itself": ({BAD: str(TREE[BAD]) + "\n"}, True),
     "a definition it calls": ({HELPER: str(TREE[HELPER]).replace("notrace ", "")}, True),
-    "a macro it uses": ({HEADER: str(TREE[HEADER]).replace("unsafe_put_user(v", "unsafe_put_user(put_it_now(v)")}, True),
+    "a macro it uses": (
+        {HEADER: str(TREE[HEADER]).replace("unsafe_put_user(v", "unsafe_put_user(put_it_now(v)")},
+        True,
+    ),
     "the Makefile beside it": ({"arch/powerpc/kernel/Makefile": "CFLAGS_REMOVE_put_it_more.o = -pg\n"}, True),
     "a header that comes before the one it includes": ({"arch/powerpc/include/linux/put_it.h": ""}, True),
     "a header that is gone": ({HEADER: None}, True),
@@ -229,7 +232,7 @@ def test_a_full_disk_is_survived(cached: Cached, monkeypatch: pytest.MonkeyPatch
 
     def with_little_room(self: Database) -> sqlite3.Connection:
         connection = real(self)
-        connection.execute("PRAGMA max_page_count = 16")
+        connection.execute("PRAGMA max_page_count = 1")
         return connection
 
     monkeypatch.setattr(Database, "_open", with_little_room)
