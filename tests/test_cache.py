@@ -50,8 +50,18 @@ fault:
 	return -EFAULT;
 }
 """,
-    HELPER: "#include <linux/kernel.h>\n\nnotrace unsigned int put_it_mix(unsigned int value)\n{\n\treturn value + 1;\n}\n",
-    HEADER: "#define PUT_ONE(v, to, label) unsafe_put_user(v, to, label)\nunsigned int put_it_mix(unsigned int value);\n",
+    HELPER: """\
+#include <linux/kernel.h>
+
+notrace unsigned int put_it_mix(unsigned int value)
+{
+	return value + 1;
+}
+""",
+    HEADER: """\
+#define PUT_ONE(v, to, label) unsafe_put_user(v, to, label)
+unsigned int put_it_mix(unsigned int value);
+""",
 }
 
 
@@ -236,6 +246,7 @@ def test_a_full_disk_is_survived(cached: Cached, monkeypatch: pytest.MonkeyPatch
         return connection
 
     monkeypatch.setattr(Database, "_open", with_little_room)
+    write(cached.root, {"lib/fold.c": f"/* {os.urandom(40_000).hex()} */\n"})  # kept, for git has no copy of it
     assert cached.scan() == cached.scan(fresh=True)
     assert len(cached.complaints) == 1 and "full" in cached.complaints[0]
 
