@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hook:hook", "Review what is staged, or what is about to be pushed"),
     "patchwork": ("patchwork_bot:patchwork", "Review a series of a patchwork server, or watch its projects"),
     "mail": ("mail_bot:mail", "Answer a patch mail from stdin, or watch a folder of list mail"),
+    "backfill": ("backfill:backfill", "Review every series of a mail archive"),
     "ledger": ("ledger:ledger", "Show what was said, to whom and when, and what is pending"),
     "explain": ("explain:explain", "Tell what a rule finds, why it matters, and how to mend it"),
     "budget": ("budget:budget", "Count how often a call of a function opens user access, place by place"),

@@ -1,0 +1,1 @@
+"""A whole mail archive comes in; a result for every series in it goes out, into one SQLite file."""
