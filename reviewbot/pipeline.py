@@ -50,8 +50,8 @@ def review(
     series: Series, base: SourceTree | None, options: ReviewOptions, book: Rulebook, origin: Base = NO_BASE
 ) -> Review:
     """Review a series on top of `base` (None: by its hunks alone); `origin` says what the base is."""
-    not_kernel = _not_kernel(series, base)
     states = build_states(series, base)
+    not_kernel = _not_kernel(series, [base, *(state.after for state in states[-1:])])
     looked_at = [state for state in states if not not_kernel.get(state.patch.index)]
     followed = follow(looked_at, book, _look(book, options), show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
@@ -117,9 +117,9 @@ def _review_commits(
     return review(series, base, options, book, Base(rev=series.base_commit, how=what))
 
 
-def _not_kernel(series: Series, base: SourceTree | None) -> dict[int, str | None]:
-    """Patch index -> why it is not for the kernel. On a kernel tree everything is."""
-    if base is not None and kernel_version(base):
+def _not_kernel(series: Series, trees: Sequence[SourceTree | None]) -> dict[int, str | None]:
+    """Patch index -> why it is not for the kernel. On a kernel tree, and where one is being made, everything is."""
+    if any(tree is not None and kernel_version(tree) for tree in trees):
         return {}
     return {patch.index: why_not_kernel(patch) for patch in series.patches}
 

@@ -77,11 +77,13 @@ class _SeenFiles:
             self._tree, self._files = tree, {}
         if new := [path for path in paths if path not in self._files and tree.read(path) is not None]:
             observations, gaps = self._look(tree, new, self.focus) if self.focus else self._look(tree, new)
-            for path in new:
-                self._files[path] = (
-                    tuple(each for each in observations if _owner(each, new) == path),
-                    tuple(gap for gap in gaps if (gap.path if gap.path in new else new[0]) == path),
-                )
+            known = dict.fromkeys(new)
+            owned: dict[str, tuple[list[Observation], list[Gap]]] = {path: ([], []) for path in new}
+            for each in observations:
+                owned[_owner(each, known)][0].append(each)
+            for gap in gaps:
+                owned[gap.path if gap.path in known else new[0]][1].append(gap)
+            self._files |= {path: (tuple(seen), tuple(missed)) for path, (seen, missed) in owned.items()}
         seen = [self._files[path] for path in paths if path in self._files]
         return Seen(
             tree=tree,
@@ -107,10 +109,10 @@ def _distinct(observations: Iterable[Observation]) -> tuple[Observation, ...]:
     return tuple(reversed(found.values()))
 
 
-def _owner(observation: Observation, paths: Sequence[str]) -> str:
+def _owner(observation: Observation, paths: Mapping[str, None]) -> str:
     """The file that was looked at: the one with the block, though the place may be in a header that runs in it."""
     places = (*(link.place for link in observation.chain[:1]), observation.place)
-    return next((place.path for place in places if place.path in paths), paths[0])
+    return next((place.path for place in places if place.path in paths), next(iter(paths)))
 
 
 def _known_files_touched(state: PatchState, history: History) -> set[str]:

@@ -18,6 +18,7 @@ from reviewbot.frontends.exits import Exit, exit_code
 from reviewbot.frontends.options import Wish
 
 if TYPE_CHECKING:
+    from reviewbot.findings.finding import Finding
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.report.view import View
     from reviewbot.rulebook.book import Rulebook
@@ -64,7 +65,7 @@ def conclude(
 ) -> Exit:
     """Review, hold back what is accepted, write the report, and say what to exit with.
 
-    `only_findings`: without a finding there is no report; the caller says what was not reviewed.
+    `only_findings`: without a finding that stands there is no report; the caller says what was not reviewed.
     """
     baseline = read_baseline(wish.baseline) if wish.baseline else frozenset()
     waivers = read_waivers(layers)
@@ -77,13 +78,21 @@ def conclude(
         _write_graphs(review, wish.graph)
     status = exit_code(review, ready.section.fail_on)
     is_silent = only_findings or (wish.quiet and status is Exit.CLEAN)
-    if is_silent and not review.findings and not wish.output:
+    told = [each for each in review.findings if not only_findings or _stands(each)]
+    if is_silent and not told and not wish.output:
         return status
     from reviewbot.report import FORMATS
 
     text = FORMATS[wish.format].render(review, _view(wish, ready))
     output.emit(text, wish.output, for_people=wish.format in output.FOR_PEOPLE)
     return status
+
+
+def _stands(finding: Finding) -> bool:
+    """Whether it is there after the last patch; what is fixed is no reason to speak up."""
+    from reviewbot.report.phrases import is_open
+
+    return is_open(finding)
 
 
 def _above(least: float | None, review: Review) -> Review:
