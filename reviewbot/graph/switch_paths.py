@@ -1,9 +1,9 @@
 """The ways through one flow: the fewest, the most and the typical number of pairs on them.
 
-Typical is the way on which no access faults and no opener or helper fails, that leaves the function at its last return
-that is not an error's, on which user memory is accessed at all, a user pointer that may be absent is there and every
-CONFIG_ option is on; where that still leaves a choice, the one with fewer pairs. The fewest are those of the ways that
-end well.
+Typical is the way on which no access faults and no opener or helper fails, that does not end in an error, on which user
+memory is accessed at all and a user pointer that may be absent is there, that leaves the function at its last return,
+with every CONFIG_ option on; where that still leaves a choice, the one with fewer pairs. The fewest are those of the
+ways that end well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = tuple[Facts, bool]
 """What is known, and whether a pair was made."""
 
 Rank = tuple[int, int, int, int, int, int, int]
-"""Failures, error exit, no pair, early exit, absent pointers, options that are off, pairs: the least is typical."""
+"""Failures, error exit, no pair, absent pointers, early exit, options that are off, pairs: the least is typical."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def _ranked_exits(ways: Ways, exits: list[tuple[int, _Best]]) -> list[_Best]:
     )
     early = {node: index for index, node in enumerate(good)}
     return [
-        replace(best, rank=(best.rank[0], int(node in errors), best.rank[2], early.get(node, 0), *best.rank[4:]))
+        replace(best, rank=(best.rank[0], int(node in errors), *best.rank[2:4], early.get(node, 0), *best.rank[5:]))
         for node, best in exits
     ]
 
@@ -152,7 +152,7 @@ class _Walk:
         return left
 
     def along(self, best: _Best, edge: Edge) -> _Best:
-        failures, error, nothing, early, absent, off, pairs = best.rank
+        failures, error, nothing, absent, early, off, pairs = best.rank
         guard = edge.guard
         failures += self._ways.is_failure(edge)
         if guard is not None and guard.key:
@@ -161,7 +161,7 @@ class _Walk:
         return replace(
             best,
             low=best.low if failures == best.rank[0] else None,
-            rank=(failures, error, nothing, early, absent, off, pairs),
+            rank=(failures, error, nothing, absent, early, off, pairs),
             trail=_Trail(edge.target, edge, best.trail),
         )
 
@@ -305,5 +305,5 @@ def _by_key(states: list[tuple[Facts, _Best]]) -> dict[Key, _Best]:
 
 def _ranked(rank: Rank, pairs: int) -> Rank:
     """With these pairs on top."""
-    failures, error, nothing, early, absent, off, before = rank
-    return (failures, error, 0 if pairs else nothing, early, absent, off, before + pairs)
+    failures, error, nothing, absent, early, off, before = rank
+    return (failures, error, 0 if pairs else nothing, absent, early, off, before + pairs)

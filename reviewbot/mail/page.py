@@ -57,9 +57,9 @@ def _body(text: str) -> str:
 
 
 def _pieces(line: str) -> list[str]:
-    if len(line) <= _LONG_LINE:
-        return [line]
     before, rows, after = _table(line)
+    if not rows and len(line) <= _LONG_LINE:
+        return [line]
     return [*_SENTENCE_END.split(before), *rows, *_SENTENCE_END.split(after)]
 
 

@@ -10,7 +10,6 @@ from reviewbot import __version__
 from reviewbot.cost.evidence import Evidence
 from reviewbot.cost.readings import Reading
 from reviewbot.cost.weighing import Prediction, Weighed
-from reviewbot.report import phrases
 from reviewbot.report.escape import visible
 
 SCHEMA_VERSION = 1
@@ -75,7 +74,8 @@ def _change(each: Weighed) -> Iterator[str]:
 
 
 def _figure(reading: Reading) -> str:
-    return f"{phrases.figure(reading.value) if reading.value >= 100 else f'{reading.value:g}'} {reading.unit}".rstrip()
+    value = f"{reading.value:,.0f}" if reading.value == int(reading.value) else f"{reading.value:.2f}".rstrip("0")
+    return f"{value} {reading.unit}".rstrip()
 
 
 def render_json(evidence: Sequence[Evidence], weighed: Sequence[Weighed], prediction: Prediction) -> str:

@@ -29,7 +29,7 @@ def plot_text(model: CpuModel, width: int) -> str:
     label_width, value_width = max(map(len, labels)), max(map(len, values))
     room = max(width - label_width - value_width - 4, 12)
     scale = _Scale(figures, room - 1)
-    rows = [f"{model.title}, cycles: low, typical, high" + (" (logarithmic scale)" if scale.is_logarithmic else "")]
+    rows = [model.title, "cycles: low, typical, high" + (" (logarithmic scale)" if scale.is_logarithmic else "")]
     for label, value, figure in zip(labels, values, figures, strict=True):
         rows.append(f"{label:<{label_width}}  {_bar(figure, scale, room)}  {value}".rstrip())
     rows.append(f"{'':<{label_width}}  {_axis(scale, room)}".rstrip())
