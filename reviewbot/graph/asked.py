@@ -20,14 +20,12 @@ _MAKEFILES = ("Makefile", "Kbuild")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
     """What an inspection of one file depends on. `whole`: paths of which every change counts, whether they are there or
-    not. `seen`: files in which the words `asked` matter. `searched`: words that matter wherever they stand.
-    `included`: the last part of every name in an #include, as `fs.h`."""
+    not. `seen`: files in which the words `asked` matter. `searched`: words that matter wherever they stand."""
 
     whole: frozenset[str]
     seen: frozenset[str]
     asked: frozenset[str]
     searched: frozenset[str]
-    included: frozenset[str]
 
 
 class Asked:
@@ -59,7 +57,6 @@ class Asked:
             seen=frozenset(seen),
             asked=_union(self._asked, reached),
             searched=_union(self._searched, reached),
-            included=frozenset(posixpath.basename(name) for one in seen for name in includes.names_in(one)),
         )
 
     def _reached(self, path: str) -> set[str]:

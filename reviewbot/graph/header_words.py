@@ -1,17 +1,17 @@
-"""Which headers hold a word, or define a macro: asked of the bytes at first, of a table once many questions came."""
+"""Which headers hold a word, or define a macro: asked of the bytes at first, of an index once many questions came."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from reviewbot.source.tree import SourceTree
 
-TABLE_AFTER = 150
-"""So many questions about a header cost as much as a table of its words."""
+INDEX_AFTER = 400
+"""So many questions cost as much as an index of all the headers they are about: a hook asks fewer, a scan many more."""
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t](?:[ \t])*(\w+)", re.MULTILINE)
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class HeaderWords:
@@ -19,56 +19,69 @@ class HeaderWords:
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
-        self._headers: dict[str, _Header] = {}
+        self._questions = 0
+        self._bytes: dict[str, bytes] = {}
+        self._index = _Index()
 
     def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
-        """The paths, in their order, that hold one of the words."""
+        """The paths, in their order, that may hold one of the words (the caller looks for the word itself)."""
         wanted = [word.encode() for word in words]
-        return [path for path in paths if any(self._header(path).holds(word) for word in wanted)]
+        if self._is_indexed(paths):
+            return self._index.holding(wanted, paths)
+        return [path for path in paths if any(word in self._data(path) for word in wanted)]
 
     def defining(self, macro: str, paths: Sequence[str]) -> list[str]:
         """The paths, in their order, with a #define of that name."""
         name = macro.encode()
-        return [path for path in paths if self._header(path).defines(name)]
+        if self._is_indexed(paths):
+            return self._index.defining(name, paths)
+        with_blank, with_tab = b"define " + name, b"define\t" + name
+        return [
+            path
+            for path in paths
+            if (with_blank in (data := self._data(path)) or with_tab in data) and name in _DEFINED.findall(data)
+        ]
 
-    def _header(self, path: str) -> _Header:
-        header = self._headers.get(path)
-        if header is None:
-            header = self._headers[path] = _Header(self._tree.read(path) or b"")
-        return header
-
-
-class _Header:
-    """One file: its bytes until it has been asked often, then its words."""
-
-    __slots__ = ("_data", "_defined", "_questions", "_words")
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._questions = 0
-        self._words: frozenset[bytes] = frozenset()
-        self._defined: frozenset[bytes] | None = None
-
-    def holds(self, word: bytes) -> bool:
-        """Whether the word occurs; before the table also within a longer one, as the caller will find out."""
-        if self._defined is not None:
-            return word in self._words
+    def _is_indexed(self, paths: Iterable[str]) -> bool:
+        """Whether the index answers; brings these paths into it then."""
         self._questions += 1
-        if self._questions > TABLE_AFTER:
-            self._make_table()
-        return word in self._data
-
-    def defines(self, name: bytes) -> bool:
-        if self._defined is not None:
-            return name in self._defined
-        self._questions += 1
-        if self._questions > TABLE_AFTER:
-            self._make_table()
-        data = self._data
-        if b"define " + name not in data and b"define\t" + name not in data:
+        if self._questions <= INDEX_AFTER:
             return False
-        return name in _DEFINED.findall(data)
+        for path in paths:
+            if path not in self._index:
+                self._index.add(path, self._data(path))
+                del self._bytes[path]
+        return True
 
-    def _make_table(self) -> None:
-        self._words = frozenset(_WORD.findall(self._data))
-        self._defined = frozenset(_DEFINED.findall(self._data))
+    def _data(self, path: str) -> bytes:
+        data = self._bytes.get(path)
+        if data is None:
+            data = self._bytes[path] = self._tree.read(path) or b""
+        return data
+
+
+class _Index:
+    """word -> numbers of the headers that hold it, and that define it as a macro."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._holders: dict[bytes, list[int]] = {}
+        self._definers: dict[bytes, list[int]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._numbers
+
+    def add(self, path: str, data: bytes) -> None:
+        number = self._numbers[path] = len(self._numbers)
+        for table, found in ((self._holders, _WORD.findall(data)), (self._definers, _DEFINED.findall(data))):
+            for word in set(found):
+                table.setdefault(word, []).append(number)
+
+    def holding(self, words: list[bytes], paths: Sequence[str]) -> list[str]:
+        return self._among(paths, {number for word in words for number in self._holders.get(word, ())})
+
+    def defining(self, name: bytes, paths: Sequence[str]) -> list[str]:
+        return self._among(paths, set(self._definers.get(name, ())))
+
+    def _among(self, paths: Sequence[str], numbers: set[int]) -> list[str]:
+        return [path for path in paths if self._numbers[path] in numbers] if numbers else []

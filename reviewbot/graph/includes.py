@@ -52,6 +52,7 @@ class Includes:
         self._tree = tree
         self._wanted_arches = arches
         self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
+        self._asked: dict[str, list[tuple[str, str | None]]] = {}
         self._edges: dict[tuple[str, str | None, tuple[str, ...]], tuple[str, ...]] = {}
         self._own_directories: dict[str, tuple[str, ...]] = {}
 
@@ -63,16 +64,12 @@ class Includes:
         key = (path, arch)
         if key not in self._closures:
             self._closures[key] = self._walk(path, arch)
+            self._asked.setdefault(path, []).append(key)
         return self._closures[key]
 
     def known_closure(self, path: str) -> frozenset[str]:
         """The files in every closure of the file that was asked for so far."""
-        asked = (closure for (start, _), closure in self._closures.items() if start == path)
-        return frozenset().union(*asked)
-
-    def names_in(self, path: str) -> tuple[str, ...]:
-        """What the file includes, as written."""
-        return tuple(name for _, name in self._written_in(path))
+        return frozenset().union(*(self._closures[key] for key in self._asked.get(path, ())))
 
     def direct(self, path: str, arch: str | None) -> tuple[str, ...]:
         """The files that the file includes itself, in order."""

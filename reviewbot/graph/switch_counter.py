@@ -22,6 +22,7 @@ from reviewbot.graph.switch_function import FunctionTally, absent_in
 from reviewbot.graph.switch_variants import merge
 from reviewbot.rulebook.primitives import Direction, Primitive
 
+_NAMED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\b(?!\s*\()")
 MAX_DEPTH = 12
 MAX_FUNCTIONS = 400
 
@@ -97,6 +98,12 @@ class SwitchCounter:
     def is_outermost(self) -> bool:
         """Whether the function that was asked for is being read, and none that it calls."""
         return len(self._active) == 1
+
+    def handed_on(self, path: str, item: Item) -> tuple[str, ...]:
+        """Functions of the same file that access user memory and that the function names without calling them."""
+        text = blank_comments(item.text[item.body - item.start :], literals=True)
+        names = {match.group(1).decode() for match in _NAMED.finditer(text)}
+        return tuple(name for name in sorted(names - {item.name}) if self._reader.is_accessor(name, path))
 
     def may_count(self, call: Call) -> bool:
         """Whether the callee is worth a look: it has a name, and is none that is known to make no access."""

@@ -41,6 +41,9 @@ class Counter(Protocol):
     def is_outermost(self) -> bool:
         """Whether the function that was asked for is being read, and none that it calls."""
 
+    def handed_on(self, path: str, item: Item) -> tuple[str, ...]:
+        """Functions that access user memory and that the function names without calling them."""
+
     def primitive(self, call: Call, path: str) -> Primitive | None:
         """The primitive that the call is or stands for."""
 
@@ -91,6 +94,11 @@ class FunctionTally:
 
     def tally(self) -> Tally:
         events = dict(self._events())
+        if self._counter.is_outermost:
+            for name in self._counter.handed_on(self._path, self._item):
+                self._gaps.setdefault(
+                    f"{name}() accesses user memory and is handed on as a pointer; its calls are not seen"
+                )
         if not events:
             return Tally(gaps=self._all_gaps() if self._counter.is_outermost else ())
         weights: dict[int, Interval] = {node: event.pairs for node, event in events.items()}
