@@ -164,6 +164,10 @@ class CodeReader:
         which binds generic code (asking all would cost ten times as much, and few types differ)."""
         return arch or next(policy.arches[0] for policy in self.book.policies if policy.generic)
 
+    def holds_block_word(self, text: bytes) -> bool:
+        """Whether the name of something that opens, closes or needs a block is in the text."""
+        return self._block_words.search(text) is not None
+
     def holds_blocks(self, item: Item) -> bool:
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.items import Item, functions_holding
-from reviewbot.csyntax.lexing import code_of
+from reviewbot.csyntax.lexing import DIRECTIVE, code_of
 from reviewbot.csyntax.variants import condition_of
 from reviewbot.findings.finding import Gap, Observation, Place
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
@@ -20,6 +22,9 @@ from reviewbot.rules import PATH_RULES, TEXT_RULES
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.source.tree import SourceTree
+
+
+_CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +110,27 @@ class _File:
         if self._reader.any_primitive.search(data) is None:
             return ()
         code = code_of(data)
-        offsets = (match.start() for match in self._reader.any_primitive.finditer(code))
-        return functions_holding(data, offsets)
+        offsets = [match.start() for match in self._reader.any_primitive.finditer(code)]
+        items = functions_holding(data, offsets)
+        if self._reader.tree.is_complete:  # of a tree from hunks it is said anyway that functions are missing
+            self._note_lost_calls(code, items, offsets)
+        return items
+
+    def _note_lost_calls(self, code: bytes, items: tuple[Item, ...], offsets: Sequence[int]) -> None:
+        """Calls that look as if they stood in a function, where none was found: its braces or its head were not
+        understood."""
+        starts = [item.start for item in items]
+        directives = [(match.start(), match.end()) for match in DIRECTIVE.finditer(code)]
+        for offset in offsets:
+            at = bisect_right(starts, offset) - 1
+            if (at >= 0 and items[at].holds(offset)) or not self._reader.holds_block_word(code[offset : offset + 80]):
+                continue
+            before = bisect_right(directives, (offset, len(code))) - 1
+            if (before < 0 or directives[before][1] <= offset) and _is_statement_call(code, offset):
+                reason = "a call that opens, closes or needs a block stands in no function that could be read"
+                line = self._reader.lines(self._path).line(offset)
+                self.gaps.append(Gap(path=self._path, line=line, function="", reason=reason))
+                return
 
     def _is_wanted(self, item: Item) -> bool:
         return self._focus is None or item.name in self._focus
@@ -160,13 +184,20 @@ class _File:
         for piece in context.variant.flow.misread:
             # In a block nothing may be missed; elsewhere only statements matter, for the paths go through them.
             is_in_block = bool(context.variant.open_at(piece.node))
-            if is_in_block or (context.has_opener and not piece.is_in_arguments):
+            is_opener_lost = self._reader.holds_block_word(self._reader.data(code.path)[piece.start : piece.end])
+            if is_in_block or is_opener_lost or (context.has_opener and not piece.is_in_arguments):
                 line = code.lines.line(piece.start)
                 self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
 
     def _gap(self, inside: InsideCall, reason: str) -> None:
         line = inside.code.lines.line(inside.call.offset)
         self.gaps.append(Gap(path=inside.code.path, line=line, function=inside.code.name, reason=reason))
+
+
+def _is_statement_call(code: bytes, offset: int) -> bool:
+    """Indented, and called in a condition or as a statement; no declaration and no table."""
+    line = code[code.rfind(b"\n", 0, offset) + 1 : offset]
+    return line[:1] in (b"\t", b" ") and _CALL_BEFORE.fullmatch(line) is not None
 
 
 def _needs_caller(code: FunctionCode) -> bool:
