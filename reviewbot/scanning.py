@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from reviewbot.errors import InputError
 from reviewbot.facts.cache import FactCache, Found, Recalled
 from reviewbot.facts.candidates import again, find_candidates, is_below, normal
 from reviewbot.facts.listing import Listing, list_tree
+from reviewbot.facts.validity import included_names
 from reviewbot.facts.workers import Job, Tell, inspect_all
 from reviewbot.findings.excerpt import make_excerpt
 from reviewbot.findings.finding import Gap, HeldBack, Observation
@@ -93,7 +95,9 @@ def _inspect(
     listing = list_tree(tree) if cache is not None else None
     recalled = Recalled(results={})
     if cache is not None and listing is not None:
-        recalled = cache.recall(listing, lambda path, blob: _read(tree, path, blob, listing))
+        recalled = cache.recall(
+            listing, lambda path, blob: _read(tree, path, blob, listing), lambda names: _includers(tree, names)
+        )
     if recalled.differing is None:
         candidates = find_candidates(tree, book)
     else:
@@ -127,10 +131,15 @@ def _size_bytes(tree: SourceTree, path: str) -> int:
     return 0
 
 
-def _read(tree: SourceTree, path: bytes, blob: bytes | None, listing: Listing) -> bytes | None:
+def _includers(tree: SourceTree, names: frozenset[str]) -> frozenset[str]:
+    """The files that include a file with one of these last parts of its path."""
+    words = {max(re.findall(r"\w+", name), key=len, default="") for name in names} - {""}
+    holders = {path for paths in tree.search(words).values() for path in paths}
+    return frozenset(path for path in holders if included_names(tree.read(path) or b"") & names)
+
+
+def _read(tree: SourceTree, path: bytes, blob: bytes, listing: Listing) -> bytes | None:
     """The content of a blob: from the tree where it is the one there, else from git's objects."""
-    if blob is None:
-        return b""
     if listing.blobs.get(path) == blob:
         return tree.read(path.decode("utf-8", "surrogateescape"))
     if isinstance(tree, WorkTree | CommitTree | IndexTree):

@@ -255,8 +255,10 @@ def test_the_size_is_bounded(tmp_path: Path) -> None:
     database = Database(tmp_path, pytest.fail, limit_bytes=200_000)
     cache = FactCache(database, "one")
     for number in range(40):
-        listing = Listing(blobs={os.urandom(20).hex().encode(): os.urandom(20).hex().encode() for _ in range(300)})
-        cache.keep(listing, (), cache.recall(listing, lambda path, blob: None), (), {str(number): os.urandom(9000)})
+        paths = [f"{number}-{other}.c".encode() for other in range(300)]
+        listing = Listing(blobs={path: os.urandom(20).hex().encode() for path in paths})
+        recalled = cache.recall(listing, lambda path, blob: None, lambda names: frozenset())
+        cache.keep(listing, (), recalled, (), {str(number): os.urandom(9000)})
     database.close()
     assert 0 < next(tmp_path.glob("*.sqlite3")).stat().st_size < 600_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
+import struct
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,18 +12,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from reviewbot.facts.bits import Footprint, to_bits
-from reviewbot.facts.database import Database, all_numbers, numbers_of
+from reviewbot.facts.database import Database
+from reviewbot.facts.footprint import Footprint
 from reviewbot.facts.listing import Listing
 from reviewbot.facts.packing import pack, unpack
-from reviewbot.facts.validity import INCLUDED, PATH, Changes
-from reviewbot.graph.asked import Dependencies
+from reviewbot.facts.validity import Changes, Includers, Read
 from reviewbot.rules.inspection import Inspection
 
 _MAX_SNAPSHOTS = 4  # of one program and rule set; the older ones are forgotten
 
 Value = TypeVar("Value")
-Contents = Callable[[bytes, bytes | None], bytes | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +37,11 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A new result, with what it depends on."""
+    """A new result, with the footprint of what it depends on."""
 
     path: str
     inspection: Inspection
-    dependencies: Dependencies
+    footprint: bytes
 
 
 class FactCache:
@@ -52,9 +51,9 @@ class FactCache:
         self._database = database
         self._stamp = stamp
 
-    def recall(self, listing: Listing, read: Contents) -> Recalled:
-        """Everything kept about any tree that holds for this one. `read` gives the content of a blob of a path."""
-        return self._database.attempt(partial(self._recall, listing, read), Recalled(results={}))
+    def recall(self, listing: Listing, read: Read, includers: Includers) -> Recalled:
+        """Everything kept about any tree that holds for this one. `read` and `includers` answer for the tree."""
+        return self._database.attempt(partial(self._recall, listing, read, includers), Recalled(results={}))
 
     def keep(
         self,
@@ -83,17 +82,16 @@ class FactCache:
         connection.execute("UPDATE sight SET used = ? WHERE key = ?", (_now(), full))
         return _checked(lambda: unpack(zlib.decompress(row[0])))
 
-    def _recall(self, listing: Listing, read: Contents, connection: sqlite3.Connection) -> Recalled:
+    def _recall(self, listing: Listing, read: Read, includers: Includers, connection: sqlite3.Connection) -> Recalled:
         asked = "SELECT id, digest, listing, candidates FROM snapshot WHERE stamp = ? ORDER BY used DESC, id DESC"
         snapshots = connection.execute(asked, (self._stamp,)).fetchall()
         if not snapshots:
             return Recalled(results={})
-        numbers = all_numbers(connection)
         results: dict[str, Inspection] = {}
         entries: list[int] = []
         nearest: tuple[frozenset[str], tuple[str, ...]] | None = None
         for number, digest, packed, candidates in sorted(snapshots, key=lambda row: row[1] != listing.digest):
-            changes = self._changes(digest, packed, listing, numbers, read, connection)
+            changes = self._changes(digest, packed, listing, read, includers, connection)
             differing = tuple(changes.paths) if changes else ()
             if nearest is None or len(differing) < len(nearest[1]):
                 nearest = (frozenset(_lines(candidates)), differing)
@@ -110,22 +108,22 @@ class FactCache:
         digest: str,
         packed: bytes,
         listing: Listing,
-        numbers: Mapping[str, int],
-        read: Contents,
+        read: Read,
+        includers: Includers,
         connection: sqlite3.Connection,
     ) -> Changes | None:
         """What differs from a snapshot; None when nothing does."""
         if digest == listing.digest:
             return None
 
-        def read_any(path: bytes, blob: bytes | None) -> bytes | None:
+        def read_any(path: bytes, blob: bytes) -> bytes | None:
             text = read(path, blob)
-            if text is None and blob is not None:
+            if text is None:
                 row = connection.execute("SELECT data FROM content WHERE blob = ?", (blob.decode(),)).fetchone()
                 text = zlib.decompress(row[0]) if row else None
             return text
 
-        return Changes(_checked(lambda: Listing.from_bytes(packed)), listing, numbers, read_any)
+        return Changes(_checked(lambda: Listing.from_bytes(packed)), listing, read_any, includers)
 
     def _keep(
         self,
@@ -141,17 +139,13 @@ class FactCache:
         moved = [(snapshot, now, entry) for entry in recalled.entries]
         connection.executemany("UPDATE OR REPLACE entry SET snapshot = ?, used = ? WHERE id = ?", moved)
         found = list(new)
-        names: set[str] = set()
-        for each in found:
-            names.update(_names(each.dependencies))
-        numbers = numbers_of(connection, names)
         connection.executemany(
             "REPLACE INTO entry (snapshot, path, footprint, result, used) VALUES (?, ?, ?, ?, ?)",
             [
                 (
                     snapshot,
                     each.path,
-                    _footprint(each.dependencies, numbers).to_bytes(),
+                    each.footprint,
                     zlib.compress(pack(each.inspection), 1),
                     now,
                 )
@@ -185,24 +179,6 @@ class FactCache:
         return made
 
 
-def _names(dependencies: Dependencies) -> Iterable[str]:
-    """Every name that needs a number: words as they are, paths and included names with a mark in front."""
-    yield from dependencies.asked
-    yield from dependencies.searched
-    yield from (PATH + path for path in dependencies.whole | dependencies.seen)
-    yield from (INCLUDED + name for name in dependencies.included)
-
-
-def _footprint(dependencies: Dependencies, numbers: Mapping[str, int]) -> Footprint:
-    included = (INCLUDED + name for name in dependencies.included)
-    return Footprint(
-        whole=to_bits((PATH + path for path in dependencies.whole), numbers),
-        seen=to_bits((PATH + path for path in dependencies.seen), numbers),
-        asked=to_bits((*dependencies.asked, *included), numbers),
-        searched=to_bits(dependencies.searched, numbers),
-    )
-
-
 def _holds(changes: Changes, footprint: bytes) -> bool:
     return changes.leave(_checked(lambda: Footprint.from_bytes(footprint)))
 
@@ -216,7 +192,7 @@ def _checked(make: Callable[[], Value]) -> Value:
     """A value of the cache; sqlite3.DatabaseError, as for a broken file, where it is not what was put there."""
     try:
         return make()
-    except (ValueError, TypeError, EOFError, zlib.error, pickle.UnpicklingError) as error:
+    except (ValueError, struct.error, zlib.error, pickle.UnpicklingError) as error:
         raise sqlite3.DatabaseError(f"a value in it is damaged: {error}") from None
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 LIMIT_BYTES = 256 << 20
-LAYOUT = 1  # of the tables; a file of another layout has another name
+LAYOUT = 2  # of the tables; a file of another layout has another name
 _BUSY_TIMEOUT_S = 10.0
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS name (number INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);
 CREATE TABLE IF NOT EXISTS snapshot (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL,
     listing BLOB NOT NULL, candidates BLOB NOT NULL, used INTEGER NOT NULL, UNIQUE (stamp, digest));
 CREATE TABLE IF NOT EXISTS entry (id INTEGER PRIMARY KEY, snapshot INTEGER NOT NULL, path TEXT NOT NULL,
@@ -136,18 +135,6 @@ class Database:
 def drop_unused(connection: sqlite3.Connection) -> None:
     """Entries without their snapshot, and snapshots without entries, say nothing."""
     connection.execute("DELETE FROM entry WHERE snapshot NOT IN (SELECT id FROM snapshot)")
-
-
-def numbers_of(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
-    """The numbers of names, new ones for those that have none yet."""
-    wanted = [(name,) for name in names]
-    connection.executemany("INSERT OR IGNORE INTO name (text) VALUES (?)", wanted)
-    return all_numbers(connection)
-
-
-def all_numbers(connection: sqlite3.Connection) -> dict[str, int]:
-    """Every name that has a number."""
-    return dict(connection.execute("SELECT text, number FROM name"))
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

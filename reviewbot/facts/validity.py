@@ -1,82 +1,91 @@
 """Whether what was found out about a file still holds after other files changed.
 
 An inspection asks a tree what words mean. Its answer can only be another one if a file that it saw changed, and that
-file holds, before or after, a word that it asked for, or includes other files; or if any file changed that holds a word
-it searched the whole tree for; or the file itself, or a Makefile that concerns it.
+file holds, before or after, a word that it asked for, or includes other files; or if a file came that one of those
+includes; or if any file changed that holds a word it searched the whole tree for; or the file itself, or a Makefile
+that concerns it.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from reviewbot.facts.bits import Footprint, to_bits
+from reviewbot.facts.footprint import Footprint, number, to_bit, to_numbers
 from reviewbot.facts.listing import Listing, decoded
 
 MAX_COMPARED = 2000  # above so many differing files they are not read, and every word counts as changed
-INCLUDED = "<"  # marks the name of an included file among the words, and `/` a path
-PATH = "/"
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include.*$", re.MULTILINE)
-_EVERY_WORD = -1
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 
-Read = Callable[[bytes, bytes | None], bytes | None]  # (path, blob id or None) -> content, None if it is not known
+Read = Callable[[bytes, bytes], bytes | None]  # (path, blob id) -> content, None if it is not known
+Includers = Callable[[frozenset[str]], frozenset[str]]  # last parts of paths -> the files that include such a name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One file that is not the same any more: the bit of its path, and those of the words that matter in it."""
+    """One file that is not the same any more. `words` matter in it, None stands for all of them. `is_seen_whole`: what
+    it includes, or whether it is there at all, is not the same."""
 
     path: int
-    words: int
-    is_seen_whole: bool  # what it includes, or whether it is there at all, has changed
-    included: int  # the bit of its name in an #include, where it came or went
+    bit: int
+    words: frozenset[int] | None
+    is_seen_whole: bool
 
 
 class Changes:
     """Everything that differs between the tree that was inspected and the one at hand."""
 
-    def __init__(self, before: Listing, after: Listing, numbers: Mapping[str, int], read: Read) -> None:
+    def __init__(self, before: Listing, after: Listing, read: Read, includers: Includers) -> None:
         differing = before.differing(after)
-        self._is_other_tree = before.arches() != after.arches()
-        self._numbers = numbers
-        self._changes = [
-            self._change(path, before, after, read if len(differing) <= MAX_COMPARED else None) for path in differing
-        ]
         self.paths = decoded(differing)
+        self._is_other_tree = before.arches() != after.arches()
+        is_read = len(differing) <= MAX_COMPARED
+        self._changes = [_change(path, before, after, read if is_read else None) for path in sorted(differing)]
+        new = decoded(path for path in differing if path not in before.blobs)
+        names = frozenset(posixpath.basename(path) for path in new)
+        self._redirected = 0
+        for path in includers(names) if names else ():
+            self._redirected |= to_bit(path)
 
     def leave(self, footprint: Footprint) -> bool:
         """Whether they leave the inspection with this footprint as it was."""
-        return not self._is_other_tree and not any(_concerns(change, footprint) for change in self._changes)
-
-    def _change(self, path: bytes, before: Listing, after: Listing, read: Read | None) -> Change:
-        name = path.decode("utf-8", "surrogateescape")
-        old, new = before.blobs.get(path), after.blobs.get(path)
-        is_new_or_gone = old is None or new is None
-        texts = [read(path, blob) if read else None for blob in (old, new) if blob is not None]
-        return Change(
-            path=to_bits((PATH + name,), self._numbers),
-            words=self._words(texts),
-            is_seen_whole=is_new_or_gone or None in texts or len({_includes(text or b"") for text in texts}) > 1,
-            included=to_bits((INCLUDED + posixpath.basename(name),), self._numbers) if is_new_or_gone else 0,
-        )
-
-    def _words(self, texts: list[bytes | None]) -> int:
-        words: set[bytes] = set()
-        for text in texts:
-            if text is None:
-                return _EVERY_WORD
-            words.update(_WORD.findall(text))
-        return to_bits((word.decode("ascii", "replace") for word in words), self._numbers)
+        if self._is_other_tree or footprint.seen & self._redirected:
+            return False
+        return not any(_concerns(change, footprint) for change in self._changes)
 
 
-def _includes(text: bytes) -> tuple[bytes, ...]:
-    return tuple(_INCLUDE.findall(text))
+def included_names(text: bytes) -> frozenset[str]:
+    """The last parts of the names in the #includes of a file."""
+    return frozenset(
+        word.decode("utf-8", "surrogateescape")
+        for line in _INCLUDE.findall(text)
+        for word in re.findall(rb'[^/"<>\s]+(?=[">])', line)
+    )
+
+
+def _change(path: bytes, before: Listing, after: Listing, read: Read | None) -> Change:
+    name = path.decode("utf-8", "surrogateescape")
+    blobs = (before.blobs.get(path), after.blobs.get(path))
+    texts = [read(path, blob) if read else None for blob in blobs if blob is not None]
+    known = [text for text in texts if text is not None]
+    is_known = len(known) == len(texts)
+    words = {word for text in known for word in _WORD.findall(text)}
+    return Change(
+        path=number(name),
+        bit=to_bit(name),
+        words=to_numbers(word.decode("ascii", "replace") for word in words) if is_known else None,
+        is_seen_whole=None in blobs or not is_known or len({tuple(_INCLUDE.findall(text)) for text in known}) > 1,
+    )
 
 
 def _concerns(change: Change, footprint: Footprint) -> bool:
-    if change.path & footprint.whole or change.words & footprint.searched or change.included & footprint.asked:
+    if change.path in footprint.whole or _shares(change.words, footprint.searched):
         return True
-    return bool(change.path & footprint.seen) and (change.is_seen_whole or bool(change.words & footprint.asked))
+    return bool(change.bit & footprint.seen) and (change.is_seen_whole or _shares(change.words, footprint.asked))
+
+
+def _shares(words: frozenset[int] | None, others: frozenset[int]) -> bool:
+    return bool(others) if words is None else not others.isdisjoint(words)

@@ -11,16 +11,16 @@ import resource
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
 from reviewbot.facts.cache import Found
+from reviewbot.facts.footprint import to_footprint
 from reviewbot.findings.finding import Gap
-from reviewbot.graph.asked import Dependencies
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import Inspection, Inspector
+from reviewbot.rules.inspection import Inspector
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
 
@@ -179,12 +179,9 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
             inspector = Inspector(job.tree, job.book)
         for path in batch:
             inspection = inspector.inspect((path,))
-            theirs.send(Found(path=path, inspection=inspection, dependencies=_dependencies(inspector, path)))
+            depends = inspector.reader.symbols.dependencies(path)
+            theirs.send(Found(path=path, inspection=inspection, footprint=to_footprint(depends)))
     _let_go(job.tree)
-
-
-def _dependencies(inspector: Inspector, path: str) -> Dependencies:
-    return inspector.reader.symbols.dependencies(path)
 
 
 def _die_with(parent: int) -> None:
@@ -200,8 +197,3 @@ def _size_bytes() -> int:
             return int(stream.read().split()[1]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def results_of(found: Sequence[Found]) -> Iterator[tuple[str, Inspection]]:
-    """(path, inspection) of each."""
-    return ((each.path, each.inspection) for each in found)
