@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 
 from reviewbot.findings.review import SourceExcerpt
 
 CONTEXT_LINES = 3
+_MAX_REMOVED_LINES = 3
+_WORD = re.compile(rb"[A-Za-z_]\w{3,}")
 _MAX_LINE_CHARACTERS = 400
 # Above this the two texts are not compared, and the lines are shown without signs.
 _MAX_COMPARED_LINES = 20_000
@@ -15,8 +18,8 @@ _MAX_COMPARED_LINES = 20_000
 def make_excerpt(path: str, text: bytes, line: int, other: bytes, *, is_gone: bool = False) -> SourceExcerpt:
     """Lines around the 1-based `line` of `text`.
 
-    `other` is the text before the series: what it has not is signed '+', and what only it has is shown with '-' where
-    it stood, by its old number. With `is_gone` the finding was fixed: `other` is the text after, and what it has not
+    `other` is the text before the series: what it has not is signed '+', and what only it has, where it speaks of the
+    same things as the line itself, is shown with '-' where it stood, by its old number. With `is_gone` the finding was fixed: `other` is the text after, and what it has not
     is '-'."""
     lines, others = _split(text), _split(other)
     first, last = max(line - CONTEXT_LINES, 1), min(line + CONTEXT_LINES, len(lines))
@@ -24,7 +27,8 @@ def make_excerpt(path: str, text: bytes, line: int, other: bytes, *, is_gone: bo
     rows: list[tuple[int, str, str]] = []
     for number in range(first, last + 1):
         if not is_gone and number > first:
-            rows += [(old, "-", _to_text(others[old - 1])) for old in between.get(number, ())]
+            gone = [old for old in between.get(number, ()) if _words(others[old - 1]) & _words(lines[line - 1])]
+            rows += [(old, "-", _to_text(others[old - 1])) for old in gone[:_MAX_REMOVED_LINES]]
         sign = signs.get(number, " ")
         rows.append((number, "-" if is_gone and sign == "+" else sign, _to_text(lines[number - 1])))
     return SourceExcerpt(path=path, lines=tuple(rows))
@@ -45,6 +49,10 @@ def _compare(others: list[bytes], lines: list[bytes]) -> tuple[dict[int, str], d
             signs |= {start + number + 1: "+" for number in range(new_first, new_last)}
             between[start + new_first + 1] = range(start + old_first + 1, start + old_last + 1)
     return signs, between
+
+
+def _words(line: bytes) -> set[bytes]:
+    return set(_WORD.findall(line))
 
 
 def _split(text: bytes) -> list[bytes]:
