@@ -46,6 +46,7 @@ def test_nothing_here_can_matter(body: str) -> None:
         pytest.param(" static inline int\n f(void)\n {\n \tint a;\n out:\n+\tg();\n }\n", id="behind-a-label"),
         pytest.param("-int notrace f(void)\n+int f(void)\n {\n }\n", id="loses-notrace"),
         pytest.param("+#define F(x) g(x)\n", id="a-macro"),
+        pytest.param(" #define F(x) \\\n-\tg(x) \\\n \th(x)\n", id="a-line-of-a-macro-goes"),
         pytest.param(" # define F(x) \\\n+\tg(x)\n", id="the-body-of-a-macro"),
         pytest.param(" inline int f(void)\n {\n \tg();\n-}\n+ }\n", id="the-brace-itself"),
     ],
@@ -113,3 +114,7 @@ def test_before_the_first_commit_everything_is_reviewed(repository: Path, tmp_pa
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     remember_words(load_rulebook())
+
+
+def test_a_macro_that_only_stands_nearby_is_no_reason_to_look() -> None:
+    assert quiet(" #define pr_fmt(x) x\n \n-static int a;\n+static int b;\n")

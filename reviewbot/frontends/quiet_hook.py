@@ -19,6 +19,7 @@ _WORD = re.compile(rb"\w+")
 _SOURCES = (b".c", b".h", b'.c"', b'.h"')  # git quotes some names
 _END_OF_ITEM = re.compile(rb"(?<=\n)(?=[ +-]\})")
 _CHANGED = re.compile(rb"^[+-](?![+-]{2} )", re.MULTILINE)
+_MACRO = re.compile(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
 _FORMAT = b"reviewbot-hook-words 1"
 
 
@@ -56,7 +57,9 @@ def is_far_from_user_access(diff: bytes, accesses: frozenset[bytes], marks: froz
 
 
 def _is_plain(item: bytes, marks: frozenset[bytes]) -> bool:
-    return b"define" not in item and marks.isdisjoint(_WORD.findall(item))
+    """Whether no macro in the piece is changed, and nothing in it carries a mark."""
+    is_macro_changed = any(_CHANGED.search(macro[0]) for macro in _MACRO.finditer(item))
+    return not is_macro_changed and marks.isdisjoint(_WORD.findall(item))
 
 
 def _changed_items(diff: bytes) -> list[bytes]:
