@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.estimate import estimate
@@ -27,6 +30,9 @@ from reviewbot.source.states import PatchState, build_states
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.version import kernel_version
 
+if TYPE_CHECKING:
+    from reviewbot.facts.sights import Sights
+
 NO_BASE = Base(rev="", how="no tree was given, so only the lines in the patches are known")
 
 
@@ -35,7 +41,8 @@ class ReviewOptions:
     """`show_all`: report what the series does not change, hints, and what is below the thresholds. `cpu` chooses the
     model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all).
     `with_edits`: look for edits that mend what is reported, `with_graphs`: draw up what runs inside the blocks in
-    question; each takes a second look at its files."""
+    question; each takes a second look at its files. `cache` is the directory of what earlier runs found (None: without
+    one); trouble with it is told to `complain`."""
 
     show_all: bool = False
     cpu: CpuChoice = field(default_factory=CpuChoice)
@@ -44,6 +51,8 @@ class ReviewOptions:
     with_graphs: bool = False
     switch_budgets: bool = True
     base_rate: BaseRate | None = None
+    cache: Path | None = None
+    complain: Callable[[str], None] = lambda sentence: None
 
 
 def review(
@@ -125,10 +134,14 @@ def _not_kernel(series: Series, trees: Sequence[SourceTree | None]) -> dict[int,
 
 
 def _look(book: Rulebook, options: ReviewOptions) -> Look:
-    def look(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[str]] | None = None) -> Sight:
-        from reviewbot.rules.bounded import inspect_bounded  # loads the C parser, which most commits do not need
+    @cache
+    def sights() -> Sights:
+        from reviewbot.facts.sights import Sights  # loads the C parser, which most commits do not need
 
-        inspection = inspect_bounded(tree, paths, book, focus)
+        return Sights(book, options.cache, options.complain)
+
+    def look(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[str]] | None = None) -> Sight:
+        inspection = sights().inspect(tree, paths, focus)
         wanted = options.rules
         kept = tuple(seen for seen in inspection.observations if wanted is None or seen.rule in wanted)
         return kept, inspection.gaps

@@ -20,7 +20,7 @@ from reviewbot.facts.cache import Found
 from reviewbot.facts.footprint import to_footprint
 from reviewbot.findings.finding import Gap
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import Inspector
+from reviewbot.rules.inspection import Inspection, Inspector
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
 
@@ -178,10 +178,19 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
         if _size_bytes() - base_bytes > _ROOM_BYTES:
             inspector = Inspector(job.tree, job.book)
         for path in batch:
-            inspection = inspector.inspect((path,))
+            try:
+                inspection = inspector.inspect((path,))
+            except RecursionError:  # what else breaks ends the process, and the parent says so
+                inspector = Inspector(job.tree, job.book)
+                inspection = _too_deep(path)
             depends = inspector.reader.symbols.dependencies(path)
             theirs.send(Found(path=path, inspection=inspection, footprint=to_footprint(depends)))
     _let_go(job.tree)
+
+
+def _too_deep(path: str) -> Inspection:
+    gap = Gap(path=path, line=0, function="", reason="the file nests too deep to read, and was not reviewed")
+    return Inspection(observations=(), gaps=(gap,), blocks_seen=0)
 
 
 def _die_with(parent: int) -> None:

@@ -8,13 +8,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewbot.config import Layer
+from reviewbot.config import Layer, cache_dir
 from reviewbot.errors import DeliveryError
 from reviewbot.findings.review import Review
 from reviewbot.findings.waivers import hold_back, read_baseline, read_waivers, to_baseline
 from reviewbot.frontends import output, settings
 from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
+from reviewbot.frontends.guard import say
 from reviewbot.frontends.options import Wish
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     section, _ = settings.section("review", [*layers, given])
     book = load_rulebook(wish.rules)
     options = ReviewOptions(
+        cache=cache_dir(),
+        complain=say,
         show_all=wish.everything,
         cpu=to_cpu_choice(section, book),
         with_edits=wish.wants_edits,
