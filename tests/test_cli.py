@@ -391,7 +391,7 @@ def test_a_push_is_read_from_git(run, kernel) -> None:  # type: ignore[no-untype
     assert run("hook", "--push", stdin=deleted) == Done(0, "", "")
 
 
-def test_a_commit_that_only_mends_is_silent(run: Run, kernel: Path) -> None:
+def test_a_commit_that_only_mends_is_silent(run, kernel) -> None:  # type: ignore[no-untyped-def]
     (kernel / "kernel/mask.c").write_text(BAD)
     git(kernel, "add", "-A")
     git(kernel, "commit", "-q", "-m", "kernel: copy a mask")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import os
 import resource
 import sys
 from collections.abc import Iterator
@@ -56,7 +55,8 @@ def mail(diff: str, *, subject: str = "[PATCH] powerpc: Change it", **headers: s
 def added(path: str, text: str = "int x;\n") -> str:
     lines = text.split("\n")[:-1]
     body = "".join(f"+{line}\n" for line in lines)
-    return f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n{body}"
+    head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+    return f"{head}@@ -0,0 +1,{len(lines)} @@\n{body}"
 
 
 def reviewed(raw: bytes, tree: SourceTree | None = None, limits: Limits = DEFAULT_LIMITS) -> Review:
@@ -119,9 +119,9 @@ def test_links_in_a_tree_are_not_followed(tmp_path: Path) -> None:
     (outside / "secret.c").write_text(FUNCTION % "")
     root = tmp_path / "tree"
     write(root, {"fs/real.c": "int x;\n"})
-    os.symlink(outside / "secret.c", root / "fs/link.c")
-    os.symlink(outside, root / "folder")
-    os.symlink("loop.c", root / "loop.c")
+    (root / "fs/link.c").symlink_to(outside / "secret.c")
+    (root / "folder").symlink_to(outside)
+    (root / "loop.c").symlink_to("loop.c")
     tree = FolderTree(root)
     assert list(tree.paths()) == ["fs/real.c"]
     assert [tree.read(path) for path in ("fs/link.c", "folder/secret.c", "loop.c", "../outside/secret.c")] == [None] * 4
@@ -131,8 +131,8 @@ def test_links_in_a_tree_are_not_followed(tmp_path: Path) -> None:
 def test_links_in_a_commit_are_not_followed(tmp_path: Path) -> None:
     """A link that git stores is a text, and no way out of the tree or to another file of it."""
     repository = make_repository(tmp_path / "linux", small_tree())
-    os.symlink("/etc/passwd", repository / "fs-link.c")
-    os.symlink("arch", repository / "folder")
+    (repository / "fs-link.c").symlink_to("/etc/passwd")
+    (repository / "folder").symlink_to("arch")
     git(repository, "add", "-A")
     git(repository, "commit", "-q", "-m", "Links")
     made = review_range(Repository.open(repository), "HEAD", ReviewOptions(), book())

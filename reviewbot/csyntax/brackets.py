@@ -23,7 +23,8 @@ def closing(text: bytes, start: int) -> int | None:
 
 @lru_cache(maxsize=4)
 def _pairs(text: bytes, brackets: re.Pattern[bytes]) -> dict[int, int]:
-    """Each opening bracket and the one that closes it: for text in which thousands stand in one another or are never closed."""
+    """Each opening bracket and the one that closes it: for text in which thousands stand in one another or are never
+    closed."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for match in brackets.finditer(text):

@@ -19,8 +19,8 @@ def make_excerpt(path: str, text: bytes, line: int, other: bytes, *, is_gone: bo
     """Lines around the 1-based `line` of `text`.
 
     `other` is the text before the series: what it has not is signed '+', and what only it has, where it speaks of the
-    same things as the line itself, is shown with '-' where it stood, by its old number. With `is_gone` the finding was fixed: `other` is the text after, and what it has not
-    is '-'."""
+    same things as the line itself, is shown with '-' where it stood, by its old number. With `is_gone` the finding was
+    fixed: `other` is the text after, and what it has not is '-'."""
     lines, others = _split(text), _split(other)
     first, last = max(line - CONTEXT_LINES, 1), min(line + CONTEXT_LINES, len(lines))
     signs, between = _compare(others, lines)

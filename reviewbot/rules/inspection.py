@@ -23,7 +23,6 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.source.tree import SourceTree
 
-
 _CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
 
 
