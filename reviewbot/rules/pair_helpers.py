@@ -14,10 +14,13 @@ from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.function_scope import scope_of
 from reviewbot.csyntax.items import function_at
 from reviewbot.csyntax.macros import Argument
-from reviewbot.csyntax.sizes import ObjectKind, kernel_object
+from reviewbot.csyntax.sizes import ObjectKind, evaluate_size, kernel_object
 from reviewbot.graph.code import FunctionCode
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.context import Context
+
+MAX_COPY_BYTES = 1024
+"""A copy in a block is a row of single accesses in place: fit for registers and small structures, not for data."""
 
 _PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
 
@@ -44,6 +47,27 @@ def base_of(code: FunctionCode, pointer: Argument) -> str:
         return kernel_object(source_of(expression).encode(), at, scope, lookup).kind is ObjectKind.ARRAY
 
     return base_object(pointer.text, is_array)
+
+
+def fits_block(context: Context, call: Call) -> bool:
+    """Whether the access has a form for a block, and one that serves: a copy only of a constant and limited size."""
+    primitive = context.code.primitive(call)
+    if primitive is None or primitive.scalar_form_in_block is None:
+        return False
+    return primitive.size_arg is None or _is_limited(context.code, call, primitive.size_arg)
+
+
+def _is_limited(code: FunctionCode, call: Call, index: int) -> bool:
+    if index >= len(call.arguments):
+        return False
+    argument, scope = call.arguments[index], scope_of(code.item.text)
+
+    def lookup(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
+        return code.reader.symbols.lookup(kinds, name, code.path, code.reader.type_arch(code.arch))
+
+    size = evaluate_size(argument.text, argument.offset - code.item.start, scope, lookup)
+    known = [each for each in (size.ilp32, size.lp64) if each is not None]
+    return bool(known) and all(0 < each <= MAX_COPY_BYTES for each in known)
 
 
 def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
@@ -84,6 +108,8 @@ def _summary(code: FunctionCode, parameters: tuple[str, ...]) -> HelperPairs | N
         if primitive.effect is Effect.NEUTRAL:
             continue
         index = primitive.pointer_arg
+        if primitive.scalar_form_in_block is None or primitive.size_arg is not None:
+            return None
         if index is None or index >= len(node.action.arguments) or primitive.direction is Direction.READ_WRITE:
             return None
         found.add((base_of(code, node.action.arguments[index]), primitive.direction.value))

@@ -42,7 +42,10 @@ def is_quiet(code: FunctionCode, name: str, depth: int = MAX_DEPTH) -> bool:
         return known
     if depth < 0 or code.reader.book.primitive(name, code.arch) is not None:
         return False
-    found = code.reader.symbols.declared(name, code.path, code.arch).definitions
+    declared = code.reader.symbols.declared(name, code.path, code.arch)
+    found = declared.definitions
+    if any("static" not in each.words for each in declared.prototypes):
+        return False  # under another configuration it is a function of another object
     return bool(found) and all(_is_quiet_body(code, each, depth) for each in found)
 
 

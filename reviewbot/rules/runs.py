@@ -1,5 +1,5 @@
-"""Runs of pairs that one block could replace: accesses to one object, one after another on a path, nothing forbidden
-between."""
+"""Runs of pairs that one block could replace: accesses to one object that have a form for a block, one after another,
+with nothing forbidden on any way from one to the next."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
-from reviewbot.rules.pair_helpers import HelperPairs, base_of, pairs_of_helper
+from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs_of_helper
 from reviewbot.rules.quiet import is_harmless, is_quiet
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
 WORTH_RESOLVING = 3
 """From this many pairs on it is worth asking the tree what the calls between them are."""
+MAX_WAYS = 2
+"""A node with more ways out is a switch: what follows it is another case each time, not the next access."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +52,17 @@ class Run:
 def find_runs(context: Context) -> Iterator[Run]:
     """Every run of two or more pairs, or of one that repeats in a loop."""
     pairs = {pair.node: pair for pair in _pairs(context)}
-    if len(pairs) < 2 and not any(context.variant.flow.nodes[node].loops for node in pairs):
+    if not _may_run(context, pairs):
         return
     likely = _Chains(context, pairs, lambda call: is_harmless(context.code, call.name) is not False)
     if not likely.is_anything(2):
         return
+    pairs = {
+        node: pair for node, pair in pairs.items() if pair.is_block or pair.helper or fits_block(context, pair.call)
+    }
+    if not _may_run(context, pairs):
+        return
+    likely = _Chains(context, pairs, lambda call: is_harmless(context.code, call.name) is not False)
     is_worth_it = likely.is_anything(WORTH_RESOLVING)
 
     def may_pass(call: Call) -> bool:
@@ -64,6 +72,10 @@ def find_runs(context: Context) -> Iterator[Run]:
         return is_quiet(context.code, call.name)
 
     yield from _Chains(context, pairs, may_pass).runs()
+
+
+def _may_run(context: Context, pairs: dict[int, Pair]) -> bool:
+    return len(pairs) > 1 or any(context.variant.flow.nodes[node].loops for node in pairs)
 
 
 def _pairs(context: Context) -> Iterator[Pair]:
@@ -162,24 +174,79 @@ class _Chains:
         return tuple(sorted({p.base for node, p in self._pairs.items() if node in inside} - {pairs[0].base}))
 
     def _following(self, pair: Pair) -> frozenset[int]:
-        found: set[int] = set()
-        seen: set[int] = set()
+        """The pairs that can be next: forward, and back to the start of a loop."""
+        forward = {target for target in self._next_on(pair, is_forward=True) if target > pair.node}
+        if not self._context.variant.flow.nodes[pair.node].loops:
+            return frozenset(forward)
+        back = {target for target in self._next_on(pair, is_forward=False) if target <= pair.node}
+        return frozenset(forward | back)
+
+    def _next_on(self, pair: Pair, *, is_forward: bool) -> Iterator[int]:
+        """The next pairs of the same object that nothing forbidden leads to: whatever way is taken from here, for one
+        block would hold all of them."""
         nodes = self._context.variant.flow.nodes
-        queue = deque(edge.target for end in pair.ends for edge in nodes[end].edges)
+        around = nodes[pair.node].loops
+        before: dict[int, list[int]] = {}
+        queue = deque(pair.ends)
+        seen = set(pair.ends)
+        targets: set[int] = set()
         while queue:
             index = queue.popleft()
-            if index in seen:
+            for edge in nodes[index].edges:
+                if edge.target <= pair.node if is_forward else not self._stays_in(around, index, edge.target):
+                    continue
+                before.setdefault(edge.target, []).append(index)
+                if edge.target in seen and edge.target not in pair.ends:
+                    continue
+                if self._is_same(edge.target, pair):
+                    targets.add(edge.target)
+                elif edge.target not in seen:
+                    seen.add(edge.target)
+                    queue.append(edge.target)
+        for target in targets:
+            if self._is_beside(target, pair) and self._is_free(target, pair, before):
+                yield target
+
+    def _stays_in(self, loops: tuple[int, ...], index: int, target: int) -> bool:
+        """Whether an edge stays in the innermost of the loops, or goes back to its head, which stands before it."""
+        nodes = self._context.variant.flow.nodes
+        if nodes[target].loops[: len(loops)] == loops:
+            return True
+        return target <= index and nodes[index].loops[: len(loops)] == loops and nodes[target].action is None
+
+    def _is_free(self, target: int, pair: Pair, before: dict[int, list[int]]) -> bool:
+        """Whether everything between the pair and the target may stand in a block."""
+        queue = deque(before[target])
+        seen: set[int] = set(queue)
+        while queue:
+            index = queue.popleft()
+            if index in pair.ends:
                 continue
-            seen.add(index)
-            other = self._pairs.get(index)
-            if other is not None and other.base == pair.base and other.direction == pair.direction:
-                found.add(index)
-                continue
-            if other is not None and (other.is_block or other.helper or other.direction != pair.direction):
-                continue  # another single access the same way may join the block, or move out of it
-            if other is not None or self._goes_on(index, pair):
-                queue.extend(edge.target for edge in nodes[index].edges)
-        return frozenset(found)
+            if not self._may_stand(index, pair):
+                return False
+            new = set(before.get(index, ())) - seen
+            seen |= new
+            queue.extend(new)
+        return True
+
+    def _is_same(self, index: int, pair: Pair) -> bool:
+        other = self._pairs.get(index)
+        return other is not None and other.base == pair.base and other.direction == pair.direction
+
+    def _is_beside(self, index: int, pair: Pair) -> bool:
+        """In the same loops, so that both run equally often."""
+        nodes = self._context.variant.flow.nodes
+        return nodes[index].loops == nodes[pair.node].loops
+
+    def _may_stand(self, index: int, pair: Pair) -> bool:
+        if len(self._context.variant.flow.nodes[index].edges) > MAX_WAYS:
+            return False
+        other = self._pairs.get(index)
+        if other is None:
+            return self._goes_on(index, pair)
+        # another single access the same way may join the block, or move out of it
+        is_single = not (other.is_block or other.helper) and other.direction == pair.direction
+        return is_single and self._is_beside(index, pair)
 
     def _goes_on(self, index: int, pair: Pair) -> bool:
         action = self._context.variant.flow.nodes[index].action
