@@ -7,21 +7,24 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from reviewbot.facts import sights
 from reviewbot.facts.cache import FactCache
 from reviewbot.facts.database import Database
 from reviewbot.facts.listing import Listing, list_tree
 from reviewbot.facts.packing import pack, unpack
 from reviewbot.findings.review import Base, Review
 from reviewbot.git import Repository
-from reviewbot.pipeline import ReviewOptions
-from reviewbot.rulebook.book import load_rulebook
+from reviewbot.pipeline import ReviewOptions, review_range
+from reviewbot.rulebook.book import Rulebook, load_rulebook
+from reviewbot.rules.bounded import Focus
 from reviewbot.rules.inspection import Inspection
 from reviewbot.scanning import Progress, ScanOptions, scan, tree_of
+from reviewbot.source.tree import SourceTree
 from tests.expectations import small_tree
 from tests.repositories import commit, git, make_repository, write
 
@@ -295,3 +298,27 @@ def test_a_listing_survives_packing_and_differs_where_files_do(cached: Cached) -
     assert changed is not None and listing.differing(changed) == {BAD.encode()}
     committed = list_tree(tree_of(Repository.open(cached.root), "HEAD")[0])
     assert committed == listing
+
+
+def test_a_series_is_looked_at_once(cached: Cached, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second review of a commit inspects nothing and says the same; one more commit costs its own states alone."""
+    commit(cached.root, {HELPER: str(TREE[HELPER]).replace("notrace ", "")}, "Drop notrace")
+    looked_at: list[str] = []
+    real = sights.inspect_bounded
+
+    def counting(tree: SourceTree, paths: Sequence[str], book: Rulebook, focus: Focus = None) -> Inspection:
+        looked_at.extend(paths)
+        return real(tree, paths, book, focus)
+
+    monkeypatch.setattr(sights, "inspect_bounded", counting)
+
+    def review(cache: Path | None) -> Review:
+        options = ReviewOptions(cache=cache, complain=cached.complaints.append)
+        return review_range(Repository.open(cached.root), "HEAD", options, BOOK)
+
+    first = review(cached.cache)
+    assert BAD in looked_at
+    looked_at.clear()
+    assert review(cached.cache) == first == review(None)
+    assert len(looked_at) == 2, "only the review without a cache looks, before and after"
+    assert cached.complaints == []
