@@ -33,7 +33,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """What a mail of the archive is. `kind` is a MailKind's name, `COPY` of an earlier mail, or `UNREADABLE`."""
+    """What a mail of the archive is. `kind` is a MailKind's name, `COPY` of an earlier mail, `SUPERSEDED` for a patch
+    that was sent again as an answer to itself, or `UNREADABLE`."""
 
     position: int
     message_id: str
@@ -86,17 +87,27 @@ class Windows:
         positions = list(self._mails)
         last = positions[count - 1] if count else -1
         kept: set[int] = set()
+        used: set[int] = set()
         for group in group_mails([self._mails[position] for position in positions]):
+            used |= {mail.order for mail in group.members.values()}
             if max(mail.order for mail in group.members.values()) <= last:
                 yield self._to_item(group)
             else:
                 kept |= {mail.order for mail in group.members.values()}
         for position in positions[:count]:
             if position not in kept:
+                if position not in used:
+                    self._note_superseded(self._mails[position])
                 self._size_bytes -= len(self._raw.pop(position, b""))
                 del self._mails[position]
         self._ids = {id_: position for id_, position in self._ids.items() if position > last or position in self._mails}
         self._start(min(self._mails, default=last + 1))
+
+    def _note_superseded(self, mail: SortedMail) -> None:
+        if mail.kind is MailKind.PATCH:
+            message = mail.message
+            year = message.date.year if message.date else 0
+            self._note(Sorted(position=mail.order, message_id=message.message_id, kind="SUPERSEDED", year=year))
 
     def _to_item(self, group: Group) -> Item:
         first = group.first

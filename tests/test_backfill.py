@@ -1,0 +1,187 @@
+"""Whole archives: every patch mail has an outcome, however often a run is ended and whatever breaks a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reviewbot.backfill import processes
+from reviewbot.backfill.archive import FolderArchive, open_archive
+from reviewbot.backfill.processes import LocalProcesses
+from reviewbot.backfill.run import Run
+from reviewbot.backfill.store import Store, write_lines
+from reviewbot.backfill.summary import summarise
+from reviewbot.backfill.windows import Item
+from reviewbot.backfill.work import Task, review_item
+from reviewbot.errors import InputError
+from reviewbot.mail.mbox import split_mbox
+from tests.expectations import FIXTURES
+from tests.repositories import git, make_repository
+
+TASK = Task(tree=None)
+KILLED = "kill the worker"
+
+
+def mails() -> list[bytes]:
+    """All mails of the fixtures, and all once more from another place, a year later."""
+    found = [raw for file in sorted((FIXTURES / "series").glob("*.mbox")) for raw in split_mbox(file.read_bytes())]
+    again = [raw.replace(b"@example.org>", b"@again.example.org>").replace(b" 2026 ", b" 2027 ") for raw in found]
+    return [*found, *again]
+
+
+def public_inbox(folder: Path, raw: list[bytes]) -> Path:
+    """A repository as public-inbox writes it: one commit for each mail, in the file `m`."""
+    make_repository(folder)
+    for at, mail in enumerate(raw):
+        (folder / "m").write_bytes(mail)
+        git(folder, "add", "m")
+        git(folder, "commit", "-q", "--allow-empty", "-m", str(at))
+    return folder
+
+
+class Here:
+    """An engine without processes. `dies_after`: it breaks off after so many results, as a kill would."""
+
+    def __init__(self, dies_after: int | None = None) -> None:
+        self.dies_after = dies_after
+        self.done = 0
+
+    def results(self, items: Iterator[Item]) -> Iterator[tuple[Item, str]]:
+        for item in items:
+            if self.done == self.dies_after:
+                raise KeyboardInterrupt
+            self.done += 1
+            yield item, review_item(item, TASK)
+
+    def close(self) -> None: ...
+
+
+def run(archive: Path, state: Path, engine: Here | LocalProcesses | None = None) -> str:
+    """One run; gives all results as text."""
+    store = Store(state, str(archive))
+    try:
+        Run(open_archive(archive), store, engine or Here(), lambda sentence: None).go()
+        assert store.without_outcome() == 0
+        return "\n".join(store.documents()) + summarise(store)
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return public_inbox(tmp_path_factory.mktemp("archive") / "list", mails())
+
+
+@pytest.fixture(scope="module")
+def whole(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a run that nothing disturbs gives."""
+    return run(archive, tmp_path_factory.mktemp("state") / "x.sqlite")
+
+
+def test_every_series_is_reviewed(whole: str) -> None:
+    """The fixtures hold findings, patches that are no kernel patches, and series with missing patches."""
+    assert "Patch mails without an outcome: 0" in whole
+    assert "findings" in whole and "small_copy" in whole
+
+
+@pytest.mark.parametrize("dies_after", [0, 1, 3, 5])
+def test_a_run_that_was_killed_goes_on_where_it_was(archive: Path, tmp_path: Path, whole: str, dies_after: int) -> None:
+    """What was done is not done again, and the results are those of one run."""
+    state = tmp_path / "x.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        run(archive, state, Here(dies_after))
+    second = Here()
+    assert run(archive, state, second) == whole
+    assert dies_after + second.done == whole.count('"key"')
+    third = Here()
+    assert run(archive, state, third) == whole
+    assert third.done == 0
+
+
+def test_small_windows_give_the_same(
+    archive: Path, tmp_path: Path, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A series lies within a few mails here, so a window of a few dozen loses nothing."""
+    monkeypatch.setattr("reviewbot.backfill.windows.WINDOW_MAILS", 40)
+    state = tmp_path / "x.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        run(archive, state, Here(5))
+    assert run(archive, state).count('"key"') == whole.count('"key"')
+
+
+def test_processes_give_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
+    """Two workers, whatever the order in which they end."""
+    engine = LocalProcesses(TASK, 2)
+    try:
+        assert run(archive, tmp_path / "x.sqlite", engine) == whole
+    finally:
+        engine.close()
+
+
+def test_what_breaks_its_worker_is_set_aside_and_the_rest_is_done(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One series kills every worker that touches it: tried twice, then set aside with its reason."""
+    store = Store(tmp_path / "first.sqlite", "first")
+    Run(open_archive(archive), store, Here(), lambda sentence: None).go()
+    (poison,) = store.counts("series", "key")[:1]
+    total = len(store.counts("series", "key"))
+    store.close()
+
+    def poisoned(item: Item, task: Task) -> str:
+        if item.key == poison[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return review_item(item, task)
+
+    monkeypatch.setattr(processes, "review_item", poisoned)
+    engine = LocalProcesses(TASK, 2)
+    store = Store(tmp_path / "x.sqlite", "x")
+    Run(open_archive(archive), store, engine, lambda sentence: None).go()
+    engine.close()
+    assert store.set_aside() == [(poison[0], "the worker ended 2 times while it reviewed this series")]
+    assert len(store.counts("series", "key")) == total
+    assert store.without_outcome() == 0
+
+
+def test_a_folder_of_mailboxes_is_an_archive(tmp_path: Path, whole: str) -> None:
+    """The same series, from mbox files, with a file that is no mail said and counted."""
+    state = tmp_path / "x.sqlite"
+    folder = FIXTURES / "series"
+    assert isinstance(open_archive(folder), FolderArchive)
+    store = Store(state, "x")
+    Run(open_archive(folder), store, Here(), lambda sentence: None).go()
+    assert {json.loads(line)["key"] for line in store.documents()} < {
+        json.loads(line)["key"] for line in whole.split("\n") if line.startswith("{")
+    }
+    write_lines(store, tmp_path / "x.jsonl")
+    assert (tmp_path / "x.jsonl").read_text().count("\n") == len(store.counts("series", "key"))
+
+
+def test_a_state_file_of_something_else_is_refused(archive: Path, tmp_path: Path) -> None:
+    """Of another archive, or no SQLite at all: nothing is overwritten."""
+    state = tmp_path / "x.sqlite"
+    Store(state, "one").close()
+    with pytest.raises(InputError, match="another archive"):
+        Store(state, "two")
+    state.write_bytes(b"no database, but something that somebody wants to keep" * 100)
+    with pytest.raises(InputError, match="no result file"):
+        Store(state, "one")
+
+
+def test_dask_gives_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
+    """A local cluster of one worker (where the extra is installed)."""
+    pytest.importorskip("distributed")
+    from reviewbot.backfill.cluster import DaskCluster
+
+    engine = DaskCluster(TASK, "dask", 1)
+    try:
+        store = Store(tmp_path / "x.sqlite", "x")
+        Run(open_archive(archive), store, engine, lambda sentence: None).go()
+        assert "\n".join(store.documents()) + summarise(store) == whole
+    finally:
+        engine.close()
