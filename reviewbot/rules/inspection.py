@@ -207,7 +207,16 @@ def _needs_caller(code: FunctionCode) -> bool:
         for node in variant.flow.nodes
         if isinstance(node.action, Call) and (primitive := code.primitive(node.action))
     }
-    return Effect.INSIDE in effects and not effects & {Effect.OPEN, Effect.SCOPED}
+    if effects & {Effect.OPEN, Effect.SCOPED}:
+        return False
+    return Effect.INSIDE in effects or (Effect.CLOSE in effects and _closes_for_its_caller(code))
+
+
+def _closes_for_its_caller(code: FunctionCode) -> bool:
+    if code.reader.book.primitive(code.name, code.arch) is not None:
+        return False
+    effect = code.reader.net_effect(code.name, code.path, code.arch)
+    return effect is not None and effect.effect is Effect.CLOSE
 
 
 def _with_condition(seen: Observation, variants: list[Variant], code: FunctionCode) -> Observation:
