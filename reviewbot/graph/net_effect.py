@@ -13,11 +13,14 @@ from reviewbot.csyntax.flow import Call, Return
 from reviewbot.csyntax.items import function_at, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 
 if TYPE_CHECKING:
     from reviewbot.graph.code import CodeReader, FunctionCode
 
+_SHORT_BYTES = 600
+_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 _UNKNOWN_CALLER = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
 
 
@@ -66,9 +69,17 @@ class NetEffects:
         key = (definition.path, definition.start)
         if key not in self._definitions:
             self._definitions[key] = None
-            if self._switch_words.search(definition.text) is not None:
+            if self._switch_words.search(definition.text) is not None or self._wraps_a_wrapper(definition):
                 self._definitions[key] = self._summarise(definition)
         return self._definitions[key]
+
+    def _wraps_a_wrapper(self, definition: Definition) -> bool:
+        """A short function that calls a function of its file which opens or closes."""
+        if len(definition.text) > _SHORT_BYTES:
+            return False
+        arch = arch_of(definition.path)
+        called = {match.group(1).decode() for match in _CALLED.finditer(definition.text)} - {definition.name}
+        return any(self.of(name, definition.path, arch) is not None for name in sorted(called))
 
     def _summarise(self, definition: Definition) -> Primitive | None:
         item = function_at(self._reader.data(definition.path), definition.start + len(definition.text) - 1)
