@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewbot.graph.kbuild import include_directories, is_untraced
+from reviewbot.graph.kbuild import include_directories, is_untraced, object_condition
 from tests.trees import MemoryTree
 
 FLAGS = "$(CC_FLAGS_FTRACE)"
@@ -123,3 +123,23 @@ def test_include_directories(flag: str, expected: tuple[str, ...]) -> None:
 def test_include_directories_for_everything_below_are_inherited() -> None:
     tree = MemoryTree({"d/Makefile": "subdir-ccflags-y := -Iinc\nccflags-y := -Ino\n", "d/e/Makefile": ""})
     assert include_directories(tree, "d/e/a.c") == ("inc",)
+
+
+@pytest.mark.parametrize(
+    ("makefile", "expected"),
+    [
+        ("obj-$(CONFIG_COMPAT) += frame_32.o\n", "CONFIG_COMPAT"),
+        ("obj-y += frame_32.o\n", None),
+        ("obj-y += trap.o frame_$(BITS).o\nobj-$(CONFIG_COMPAT) += frame_32.o\n", None),
+        ("frames-y := frame_32.o\nobj-$(CONFIG_COMPAT) += frame_32.o\n", None),
+        ("obj-$(CONFIG_COMPAT) += frame_32.o\nobj-$(CONFIG_PPC32) += frame_32.o\n", None),
+        ("ifdef CONFIG_ALTIVEC\nobj-$(CONFIG_COMPAT) += frame_32.o\nendif\n", None),
+        ("obj-$(CONFIG_COMPAT) += frame_$(BITS).o $(others)\n", "CONFIG_COMPAT"),
+        ("obj-y += $(others)\nobj-$(CONFIG_COMPAT) += frame_32.o\n", "CONFIG_COMPAT"),
+    ],
+    ids=["one_line", "always", "by_word_size", "composite", "two_options", "around", "pattern", "other_list"],
+)
+def test_object_depends_on_an_option_only_where_one_line_alone_says_so(makefile: str, expected: str | None) -> None:
+    """A line that may name the object in another way, such as frame_$(BITS).o, decides as well."""
+    tree = MemoryTree({"arch/powerpc/kernel/Makefile": makefile.encode()})
+    assert object_condition(tree, "arch/powerpc/kernel/frame_32.c") == expected

@@ -93,10 +93,7 @@ def _is_own_flag(name: str, prefix: str, target: str) -> bool:
     """Whether a variable such as CFLAGS_REMOVE_time_$(BITS).o belongs to the object."""
     if not name.startswith(prefix) or not name.endswith(".o"):
         return False
-    if "$" not in name:
-        return name[len(prefix) :] == target
-    fixed = _VARIABLE.split(name[len(prefix) :])[::2]
-    return re.fullmatch(r"\w*".join(re.escape(part) for part in fixed), target) is not None
+    return _is_named(name[len(prefix) :], target)
 
 
 def _adds(assignment: Assignment, written: tuple[Assignment, ...]) -> bool:
@@ -140,19 +137,26 @@ def _object_of(makefile: str, path: str) -> str:
 
 
 def object_condition(tree: SourceTree, path: str) -> str | None:
-    """`CONFIG_X` where the file's own Makefile builds its object with `obj-$(CONFIG_X) += name.o`; None when it is
-    always built, or when more than one line decides."""
+    """`CONFIG_X` where the file's own Makefile builds its object with `obj-$(CONFIG_X) += name.o` alone; None when it
+    is always built, or when more than one line decides."""
     directory, _, name = path.rpartition("/")
     target = f"{name.removesuffix('.c')}.o"
-    found = {
-        match.group(1)
+    lines = [
+        assignment
         for makefile in (f"{directory}/Kbuild", f"{directory}/Makefile")
         for assignment in assignments(tree.read(makefile) or b"")
-        if target in assignment.value.split()
-        for match in [_BUILT_IF.fullmatch(assignment.name)]
-        if match is not None
-    }
-    return found.pop() if len(found) == 1 else None
+        if any(_is_named(word, target) for word in assignment.value.split())
+    ]
+    built_if = {match.group(1) for each in lines if (match := _BUILT_IF.fullmatch(each.name)) and not each.conditions}
+    return built_if.pop() if len(lines) == len(built_if) == 1 else None
+
+
+def _is_named(word: str, target: str) -> bool:
+    """Whether a word of a Makefile, such as signal_$(BITS).o, may be the object."""
+    if "$" not in word:
+        return word == target
+    fixed = _VARIABLE.split(word)[::2]
+    return any(fixed) and re.fullmatch(r"\w*".join(re.escape(part) for part in fixed), target) is not None
 
 
 def include_directories(tree: SourceTree, path: str) -> tuple[str, ...]:
