@@ -399,3 +399,11 @@ def test_a_jump_back_is_counted_once_and_said() -> None:
 def test_calls_through_pointers_are_said() -> None:
     text = "long f(u64 __user *p, struct ops *ops)\n{\n\tlong err = put_user(1, p);\n\treturn err | ops->write(p);\n}\n"
     assert any("through pointers" in gap for gap in count(text).gaps)
+
+
+def test_an_accessor_that_is_handed_on_is_said() -> None:
+    text = (
+        "static int fill(u64 __user *p)\n{\n\treturn put_user(1, p);\n}\n\n"
+        "long f(struct walker *w)\n{\n\tw->fill = fill;\n\treturn walk(w);\n}\n"
+    )
+    assert any(gap.startswith("fill() accesses user memory") for gap in count(text).gaps)

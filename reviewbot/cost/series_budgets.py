@@ -28,6 +28,9 @@ GENERIC_ARCHES = ("powerpc", "x86")
 
 _CALLS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 
+MAX_SEARCHES = 1
+"""Whole-tree searches for callees on each side: a search of a big tree takes seconds."""
+
 MAX_TOUCHED = 60
 MAX_FUNCTIONS_READ = 1500
 
@@ -52,6 +55,8 @@ def budgets_of(
         accessors = accessors[:MAX_TOUCHED]
     entries, gaps = _entries(sides, accessors)
     notes += [f"Switches per call: {gap}." for gap in gaps]
+    for side in reversed(sides):  # what the later tree is searched for is known of the earlier one, too
+        side.prefetch(dict.fromkeys((*accessors, *entries)))
     changed: dict[tuple[Function, str], SwitchBudget] = {}
     for function in dict.fromkeys((*accessors, *entries)):
         for arch in _arches(function[0]):
@@ -61,6 +66,11 @@ def budgets_of(
             budget = _budget(function, arch, sides, book, cpu)
             if budget is not None:
                 changed[function, arch] = budget
+    if changed and any(side.was_cut for side in sides):
+        notes.append(
+            "Switches per call: what lies more than one call outside the directories that the series changes was not"
+            " followed; `reviewbot budget` follows it."
+        )
     return _made(changed, entries, notes)
 
 
@@ -102,6 +112,10 @@ class _Side:
     def functions_read(self) -> int:
         return sum(counter.functions_read for counter in self._counters.values())
 
+    @property
+    def was_cut(self) -> bool:
+        return any(counter.was_cut for counter in self._counters.values())
+
     def path(self, path: str) -> str:
         return self._old_paths.get(path, path)
 
@@ -121,10 +135,22 @@ class _Side:
             self._tallies[key] = self._counter(arch, path.rpartition("/")[0]).tally(path, item) if item else None
         return self._tallies[key]
 
+    def prefetch(self, functions: Iterable[Function]) -> None:
+        """Find what all these functions call with few searches of the tree."""
+        by_place: dict[tuple[str, str], list[tuple[str, Item]]] = {}
+        for function in functions:
+            item, path = self.item(function), self.path(function[0])
+            if item is None:
+                continue
+            for arch in _arches(path):
+                by_place.setdefault((arch, path.rpartition("/")[0]), []).append((path, item))
+        for (arch, directory), found in by_place.items():
+            self._counter(arch, directory).prefetch(found)
+
     def _counter(self, arch: str, directory: str) -> SwitchCounter:
         key = (arch, directory)
         if key not in self._counters:
-            self._counters[key] = SwitchCounter(self.reader, arch, directory)
+            self._counters[key] = SwitchCounter(self.reader, arch, directory, max_searches=MAX_SEARCHES)
         return self._counters[key]
 
 

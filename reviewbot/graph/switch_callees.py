@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
@@ -17,6 +18,9 @@ MAX_FILES = 120
 
 MAX_DEPTH = 4
 """Calls from one body to the next, in one file or its headers, in which an access is looked for."""
+
+MAX_NAMES = 600
+MAX_OWN_FILES = 300
 
 _CALLS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 _WEAK = frozenset(("__weak", "weak"))
@@ -35,7 +39,10 @@ class Bodies:
 class Accessors:
     """Finds the functions of one tree that access user memory, for code of one architecture, seen from `directory`."""
 
-    def __init__(self, reader: CodeReader, arch: str | None, directory: str) -> None:
+    def __init__(self, reader: CodeReader, arch: str | None, directory: str, max_searches: int | None = None) -> None:
+        self._searches_left = max_searches
+        self.was_cut = False
+        """Whether a name was looked for in the own directory alone, because no search was left."""
         self._reader = reader
         self._arch = arch
         self._directory = directory
@@ -51,12 +58,65 @@ class Accessors:
             self._bodies[key] = self._find(name, path)
         return self._bodies[key]
 
+    def prefetch_around(self, roots: Iterable[tuple[str, bytes]], is_wanted: Callable[[str], bool]) -> None:
+        """As `prefetch`, for all that functions, as (path, text), and what they reach in their directory call: one
+        search of the tree for each step from file to file."""
+        texts = list(roots)
+        seen: set[tuple[str, bytes]] = set()
+        for _ in range(MAX_DEPTH):
+            elsewhere: dict[str, set[str]] = {}
+            while texts and len(seen) < MAX_NAMES:
+                path, text = texts.pop()
+                for name in set(_CALLS.findall(blank_comments(text, literals=True))) - _KEYWORDS:
+                    if (path, name) in seen:
+                        continue
+                    seen.add((path, name))
+                    bodies = self._bodies_in(name.decode(), path)
+                    texts += [(path, body) for body in bodies]
+                    if not bodies and is_wanted(name.decode()):
+                        elsewhere.setdefault(path, set()).add(name.decode())
+            wanted = {name for path, names in elsewhere.items() for name in names if self._is_unknown(name, path)}
+            self._search(wanted)
+            found = [(path, name) for name in sorted(wanted) for path in self._own(name)]
+            texts = [(path, body) for path, name in found for body in self._bodies_in(name, path)]
+            if not texts:
+                return
+
+    def _bodies_in(self, name: str, path: str) -> list[bytes]:
+        if name.encode() not in self._reader.data(path):
+            return []
+        found = find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
+        return [each.text for each in found if each.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO)]
+
+    def _own(self, name: str) -> list[str]:
+        return [path for path in self._holders.get(name, ()) if path.rpartition("/")[0] == self._directory]
+
+    def _is_unknown(self, name: str, path: str) -> bool:
+        return name not in self._holders and self._is_elsewhere(name, path)
+
+    def _search(self, names: Collection[str]) -> None:
+        """The files of these names: in the whole tree while searches are left, then in the own directory alone."""
+        if not names:
+            return
+        if self._searches_left == 0:
+            self.was_cut = True
+            for name in names:
+                self._holders[name] = tuple(p for p in self._own_files if name.encode() in self._reader.data(p))
+            return
+        self._searches_left = None if self._searches_left is None else self._searches_left - 1
+        found = self._reader.tree.search(sorted(names), (".c",))
+        self._holders.update((name, found.get(name, ())) for name in names)
+
+    @cached_property
+    def _own_files(self) -> tuple[str, ...]:
+        paths = self._reader.tree.paths()
+        return tuple(p for p in paths if p.endswith(".c") and p.rpartition("/")[0] == self._directory)[:MAX_OWN_FILES]
+
     def prefetch(self, names: Iterable[str], path: str) -> None:
         """Look for all names that the file does not see a body of with one search of the tree."""
-        wanted = {name for name in names if name not in self._holders and self._is_elsewhere(name, path)}
-        if wanted:
-            found = self._reader.tree.search(sorted(wanted), (".c",))
-            self._holders.update((name, found.get(name, ())) for name in wanted)
+        if path.rpartition("/")[0] != self._directory:
+            return  # far bodies are read with what their file and its headers show
+        self._search({name for name in names if self._is_unknown(name, path)})
 
     def _is_elsewhere(self, name: str, path: str) -> bool:
         found = self._reader.symbols.declared(name, path, self._arch)
@@ -81,7 +141,8 @@ class Accessors:
 
     def _elsewhere(self, name: str, path: str) -> tuple[list[Definition], str]:
         """The definitions in other objects, and why they were not looked for."""
-        self.prefetch((name,), path)
+        if name not in self._holders:
+            self.prefetch((name,), path)
         holders = self._reachable(self._holders.get(name, ()))
         own = [each for each in holders if each.rpartition("/")[0] == self._directory]
         if len(holders) > MAX_FILES and not own:

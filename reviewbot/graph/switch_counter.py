@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from reviewbot.csyntax.conditions import conditions_at
@@ -31,20 +32,35 @@ class SwitchCounter:
     """Counts for code of one architecture in one configuration; what it learns of a tree serves every function."""
 
     def __init__(
-        self, reader: CodeReader, arch: str | None, directory: str, configuration: Configuration | None = None
+        self,
+        reader: CodeReader,
+        arch: str | None,
+        directory: str,
+        configuration: Configuration | None = None,
+        max_searches: int | None = None,
     ) -> None:
         self._reader = reader
         self._arch = arch
         self._configuration = configuration or Configuration()
-        self._accessors = Accessors(reader, arch, directory)
+        self._accessors = Accessors(reader, arch, directory, max_searches)
         self._known: dict[tuple[str, int, Configuration, frozenset[str]], Tally] = {}
         self._active: set[tuple[str, int]] = set()
         self._cut: set[tuple[str, int]] = set()
         self.functions_read = 0
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether some callees were looked for in the own directory alone, because `max_searches` were made."""
+        return self._accessors.was_cut
+
     def tally(self, path: str, item: Item) -> Tally:
         """What one call of the function switches."""
+        self.prefetch([(path, item)])
         return self._tally(path, item, self._configuration, frozenset())
+
+    def prefetch(self, functions: Iterable[tuple[str, Item]]) -> None:
+        """Look for what these functions call in few searches of the tree; `tally` then needs hardly any."""
+        self._accessors.prefetch_around([(path, item.text) for path, item in functions], self.is_worth_a_look)
 
     def _tally(self, path: str, item: Item, configuration: Configuration, absent: frozenset[str]) -> Tally:
         key = (path, item.start, configuration, absent)
@@ -107,12 +123,13 @@ class SwitchCounter:
 
     def may_count(self, call: Call) -> bool:
         """Whether the callee is worth a look: it has a name, and is none that is known to make no access."""
+        return bool(call.name) and not call.closes_scope and self.is_worth_a_look(call.name)
+
+    def is_worth_a_look(self, name: str) -> bool:
+        """Whether a function of that name may access user memory, for all that the rules know."""
         words = self._reader.book.words
-        name = call.name
         return (
-            bool(name)
-            and not call.closes_scope
-            and not name.startswith("__builtin_")
+            not name.startswith("__builtin_")
             and name not in words.builtins
             and name not in words.safe_macros
             and name not in words.sleeping
