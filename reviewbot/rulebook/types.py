@@ -42,8 +42,9 @@ class WordSizeWords:
 class TypeTable:
     """`fixed_width` maps a type name to its spelling in C. `packed` and `aligned` are attribute macros that
     decide about layout, `words` has those that do not. `arch_word_size` is by directory below arch/;
-    `wide_only` names may be defined only with 64 bits, `always` and `never` are settled. Compared by identity,
-    so that it can be part of a cache key.
+    `wide_only` names may be defined only with 64 bits, `always` and `never` are settled. `narrow_arches` are the
+    architectures with 32-bit kernels alone, `wide_arches` those with 64-bit ones. Compared by identity, so that it
+    can be part of a cache key.
     """
 
     fixed_width: dict[str, str]
@@ -55,6 +56,8 @@ class TypeTable:
     bits: frozenset[str]
     bytes: frozenset[str]
     wide_only: frozenset[str]
+    narrow_arches: frozenset[str]
+    wide_arches: frozenset[str]
     always: frozenset[str]
     never: frozenset[str]
     intrinsics: dict[str, Intrinsic]
@@ -90,6 +93,8 @@ def read_types(root: Path, words: Words) -> TypeTable:
         bits=frozenset(word_size.names("bits")),
         bytes=frozenset(word_size.names("bytes")),
         wide_only=frozenset(word_size.names("wide_only")),
+        narrow_arches=frozenset(word_size.names("narrow_arches")),
+        wide_arches=frozenset(word_size.names("wide_arches")),
         always=frozenset(word_size.names("always")),
         never=frozenset(word_size.names("never")),
         intrinsics=_intrinsics(top.table("intrinsics")),

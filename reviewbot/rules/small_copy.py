@@ -8,15 +8,19 @@ one word (d3ccc9781560). Whether the scalar form may take its place depends on t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TypeVar
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.function_scope import scope_of
 from reviewbot.csyntax.sizes import ObjectKind, ObjectResult, SizeForm, SizeResult, evaluate_size, kernel_object
 from reviewbot.findings.finding import Access, Observation
 from reviewbot.rulebook.primitives import Direction
+from reviewbot.rulebook.types import types_with
 from reviewbot.rules.copies import FunctionText, TextCall
 
 SLUG = "small_copy"
+_Sized = TypeVar("_Sized", SizeResult, ObjectResult)
 SMALL = frozenset({1, 2, 4, 8})
 _ONE_VALUE = frozenset({ObjectKind.SCALAR, ObjectKind.POINTER})
 _AGGREGATES = frozenset({ObjectKind.STRUCT, ObjectKind.UNION, ObjectKind.ARRAY, ObjectKind.FLOAT})
@@ -28,11 +32,19 @@ def find(text: FunctionText) -> Iterator[Observation]:
         index = call.primitive.size_arg
         if not call.primitive.small_copy or index is None or index >= len(call.arguments):
             continue
-        size = _size(text, call, index)
+        size = _on_own_widths(text, _size(text, call, index))
         widths = {width for width in (size.ilp32, size.lp64) if width is not None}
         if widths and widths <= SMALL:
-            target = _kernel_side(text, call)
+            target = _on_own_widths(text, _kernel_side(text, call))
             yield _to_observation(text, call, size, target)
+
+
+def _on_own_widths(text: FunctionText, result: _Sized) -> _Sized:
+    """Without the word size that the architecture of the code does not have."""
+    types = types_with(text.reader.book.words)
+    if text.arch in types.narrow_arches:
+        return replace(result, lp64=None)
+    return replace(result, ilp32=None) if text.arch in types.wide_arches else result
 
 
 def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
@@ -77,7 +89,7 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
             ("callee", primitive.name),
             ("function", text.item.name),
             ("scalar_form", primitive.scalar_form or ""),
-            ("what", " ".join(copied.split())),
+            ("what", " ".join(copied.split()).removeprefix("&")),
             ("size", " ".join(written.split())),
             ("widths", _widths(size)),
         ),
