@@ -232,6 +232,11 @@ class CodeReader:
         return _words({name for name, effects in self._effects_of.items() if Effect.CLOSE in effects})
 
     @cached_property
+    def inside_words(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that needs an open block."""
+        return _words({name for name, effects in self._effects_of.items() if Effect.INSIDE in effects})
+
+    @cached_property
     def _block_words(self) -> re.Pattern[bytes]:
         return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
 

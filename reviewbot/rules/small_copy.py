@@ -122,5 +122,6 @@ def _fits(size: SizeResult, target: ObjectResult) -> bool:
 
 def _widths(size: SizeResult) -> str:
     if size.ilp32 is None or size.lp64 is None or size.ilp32 == size.lp64:
-        return f"{size.lp64 if size.lp64 is not None else size.ilp32} bytes"
+        number = size.lp64 if size.lp64 is not None else size.ilp32
+        return "1 byte" if number == 1 else f"{number} bytes"
     return f"{size.ilp32} bytes on 32 bit, {size.lp64} on 64 bit"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from reviewbot.findings.finding import Observation
 from reviewbot.graph.callees import Callee
 from reviewbot.graph.reach import InsideCall
+from reviewbot.rulebook.policy import CalleeForm
 from reviewbot.rules.context import Context
 
 SLUG = "traced_call"
@@ -30,7 +31,7 @@ def to_observation(slug: str, context: Context, inside: InsideCall, callee: Call
     definition = callee.definition
     return Observation(
         rule=slug,
-        variant=_variant(inside, callee),
+        variant=_variant(context, inside, callee),
         place=context.place(inside.call.offset, inside.code),
         chain=context.links(inside),
         callee=callee.name,
@@ -50,14 +51,22 @@ def to_observation(slug: str, context: Context, inside: InsideCall, callee: Call
     )
 
 
-def _variant(inside: InsideCall, callee: Callee) -> str:
+def _variant(context: Context, inside: InsideCall, callee: Callee) -> str:
     """How the call is worded: by the place it stands in where that is the point, else by the callee's form."""
     assert callee.form is not None
     if inside.code.path.endswith(".S"):
         return "asm_reaches_c"
     if inside.call.within:
         return "argument"
+    if callee.form in (CalleeForm.STATIC, CalleeForm.EXTERN) and _works_in_block(context, callee):
+        return "block_helper"
     return callee.form.value
+
+
+def _works_in_block(context: Context, callee: Callee) -> bool:
+    """The callee makes accesses that need its caller's block, so that it cannot stand before it."""
+    definition = callee.definition
+    return definition is not None and context.reader.inside_words.search(definition.text) is not None
 
 
 def _arches(context: Context, inside: InsideCall, callee: Callee) -> tuple[str, ...]:
