@@ -67,7 +67,7 @@ def run(archive: Path, state: Path, engine: Here | LocalProcesses | None = None)
     try:
         Run(open_archive(archive), store, engine or Here(), lambda sentence: None).go()
         assert store.without_outcome() == 0
-        return "\n".join(store.documents()) + summarise(store)
+        return "\n".join([*store.documents(), summarise(store)])
     finally:
         store.close()
 
@@ -182,6 +182,6 @@ def test_dask_gives_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
     try:
         store = Store(tmp_path / "x.sqlite", "x")
         Run(open_archive(archive), store, engine, lambda sentence: None).go()
-        assert "\n".join(store.documents()) + summarise(store) == whole
+        assert "\n".join([*store.documents(), summarise(store)]) == whole
     finally:
         engine.close()
