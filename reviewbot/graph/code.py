@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
+from reviewbot.graph.primitive_words import PrimitiveWords
 from reviewbot.graph.repeats import may_repeat
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
@@ -31,14 +31,6 @@ def _is_declaration(data: bytes, offset: int) -> bool:
     """The name stands in a prototype at the left edge, not in a macro or a table."""
     line = data[data.rfind(b"\n", 0, offset) + 1 : data.find(b"\n", offset)]
     return not line[:1].isspace() and not line.startswith(b"#") and b"=" not in line
-
-
-def _words(names: set[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + _alternatives(names) + rb")\b")
-
-
-def _alternatives(names: set[str]) -> bytes:
-    return "|".join(sorted(names, key=len, reverse=True)).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +90,12 @@ class FunctionCode:
         return self.reader.primitive_of(call, self.path, self.arch)
 
 
-class CodeReader:
+class CodeReader(PrimitiveWords):
     """Reads functions of one tree on demand and remembers them."""
 
     def __init__(self, tree: SourceTree, book: Rulebook) -> None:
         self.tree = tree
-        self.book = book
+        super().__init__(book)
         self.symbols = Symbols(tree, book.words, _generic_arches(book))
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
@@ -168,6 +160,10 @@ class CodeReader:
         """Whether the name of something that opens, closes or needs a block is in the text."""
         return self._block_words.search(text) is not None
 
+    def is_primitive(self, name: str) -> bool:
+        """Whether some architecture has a primitive of that name."""
+        return name in self._effects_of
+
     def holds_blocks(self, item: Item) -> bool:
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None
@@ -208,57 +204,6 @@ class CodeReader:
                 for index, node in enumerate(variant.flow.nodes):
                     if isinstance(node.action, Call) and node.action.name == code.name:
                         yield bool(variant.open_at(index)) or not self.holds_blocks(item)
-
-    @staticmethod
-    def word(name: str) -> re.Pattern[bytes]:
-        """Matches the name as a whole word."""
-        return re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
-
-    @cached_property
-    def any_primitive(self) -> re.Pattern[bytes]:
-        """Matches the name of every primitive that makes a finding possible."""
-        return _words({name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}})
-
-    @cached_property
-    def small_copy_calls(self) -> re.Pattern[bytes]:
-        """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
-        name."""
-        names = {entry.name for entry in self._all_entries() if entry.small_copy}
-        return re.compile(rb"(?<![\w])(" + _alternatives(names) + rb")\s*\(")
-
-    @cached_property
-    def closers(self) -> re.Pattern[bytes]:
-        """Matches the name of every primitive that closes a block."""
-        return _words({name for name, effects in self._effects_of.items() if Effect.CLOSE in effects})
-
-    @cached_property
-    def inside_words(self) -> re.Pattern[bytes]:
-        """Matches the name of every primitive that needs an open block."""
-        return _words({name for name, effects in self._effects_of.items() if Effect.INSIDE in effects})
-
-    @cached_property
-    def _block_words(self) -> re.Pattern[bytes]:
-        return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
-
-    @cached_property
-    def _access_calls(self) -> re.Pattern[bytes]:
-        return re.compile(rb"(" + self._access_words.pattern + rb")\s*\(")
-
-    @cached_property
-    def _access_words(self) -> re.Pattern[bytes]:
-        return _words({name for name, effects in self._effects_of.items() if Effect.ACCESS in effects})
-
-    @cached_property
-    def _effects_of(self) -> dict[str, set[Effect]]:
-        found: dict[str, set[Effect]] = {}
-        for entry in self._all_entries():
-            found.setdefault(entry.name, set()).add(entry.effect)
-        return found
-
-    def _all_entries(self) -> Iterator[Primitive]:
-        for arch in self.book.architectures.values():
-            for entries in arch.entries.values():
-                yield from entries
 
     def _function(self, path: str, item: Item, entry: Open | None, arch: str | None) -> FunctionCode:
         data = self.data(path)

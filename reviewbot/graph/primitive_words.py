@@ -1,0 +1,76 @@
+"""The names of primitives as patterns: what a text must hold before it is worth reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from reviewbot.rulebook.book import Rulebook
+from reviewbot.rulebook.primitives import Effect, Primitive
+
+
+def _words(names: set[str]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + _alternatives(names) + rb")\b")
+
+
+def _alternatives(names: set[str]) -> bytes:
+    return "|".join(sorted(names, key=len, reverse=True)).encode()
+
+
+class PrimitiveWords:
+    """Patterns over the primitives of every architecture, each made when it is first asked for."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self.book = book
+
+    @staticmethod
+    def word(name: str) -> re.Pattern[bytes]:
+        """Matches the name as a whole word."""
+        return re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+
+    @cached_property
+    def any_primitive(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that makes a finding possible."""
+        return _words({name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}})
+
+    @cached_property
+    def small_copy_calls(self) -> re.Pattern[bytes]:
+        """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
+        name."""
+        names = {entry.name for entry in self._all_entries() if entry.small_copy}
+        return re.compile(rb"(?<![\w])(" + _alternatives(names) + rb")\s*\(")
+
+    @cached_property
+    def closers(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that closes a block."""
+        return _words({name for name, effects in self._effects_of.items() if Effect.CLOSE in effects})
+
+    @cached_property
+    def inside_words(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that needs an open block."""
+        return _words({name for name, effects in self._effects_of.items() if Effect.INSIDE in effects})
+
+    @cached_property
+    def _block_words(self) -> re.Pattern[bytes]:
+        return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
+
+    @cached_property
+    def _access_calls(self) -> re.Pattern[bytes]:
+        return re.compile(rb"(" + self._access_words.pattern + rb")\s*\(")
+
+    @cached_property
+    def _access_words(self) -> re.Pattern[bytes]:
+        return _words({name for name, effects in self._effects_of.items() if Effect.ACCESS in effects})
+
+    @cached_property
+    def _effects_of(self) -> dict[str, set[Effect]]:
+        found: dict[str, set[Effect]] = {}
+        for entry in self._all_entries():
+            found.setdefault(entry.name, set()).add(entry.effect)
+        return found
+
+    def _all_entries(self) -> Iterator[Primitive]:
+        for arch in self.book.architectures.values():
+            for entries in arch.entries.values():
+                yield from entries
