@@ -12,6 +12,12 @@ from reviewbot.csyntax.lexing import code_of, line_of
 _KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
 
+# `struct a` in one branch of an #if and `struct b` in the other, and the members behind the #endif.
+_OTHER_BRANCH = (
+    rb"(?:\s*\n[ \t]*#[ \t]*else\b[^\n]*\n[^;{}#]*\n[ \t]*#[ \t]*endif\b[^\n]*"
+    rb"|\s*\n[ \t]*#[ \t]*endif\b[^\n]*)?"
+)
+
 
 def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up
@@ -20,10 +26,11 @@ def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     if re.search(rb"\b(?:struct|union|enum)\b[^;{}()=]*\b" + spelled + rb"\b[^;]*\{", data) is None:
         return ()
     code = code_of(data)
-    pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES + rb"\s*(\{)"
+    pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES
+    pattern += rb"(" + _OTHER_BRANCH + rb")\s*(\{)"
     found = []
     for match in re.finditer(pattern, code):
-        end = brace_end(code, match.start(3))
+        end = brace_end(code, match.start(4))
         if end is None:
             continue
         stop = code.find(b";", end)
@@ -35,8 +42,12 @@ def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
                 path=path,
                 line=line_of(data, match.start(2)),
                 start=match.start(),
-                text=data[match.start() : stop],
+                text=data[match.start() : match.start(3)] + _blanked(match[3]) + data[match.end(3) : stop],
                 conditions=conditions_at(data, match.start(2)),
             )
         )
     return tuple(found)
+
+
+def _blanked(text: bytes) -> bytes:
+    return re.sub(rb"[^\n]", b" ", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -23,6 +23,7 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.source.tree import SourceTree
 
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
 _CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
 
 
@@ -91,6 +92,7 @@ class _File:
                 yield from find(text)
         roots = [item for item in items if self._reader.holds_blocks(item)]
         roots += [item for item in self._wrapper_callers(every) if item not in roots]
+        roots += [item for item in self._macro_users() if item not in roots]
         codes = [self._reader.function(self._path, item) for item in roots]
         self._reach.prefetch(codes)
         for code in codes:
@@ -144,6 +146,22 @@ class _File:
                 found |= {caller.start: caller for caller in callers}
         return [found[start] for start in sorted(found)]
 
+    def _macro_users(self) -> list[Item]:
+        """Functions that open or close through a macro of the same file, or through a macro that uses one."""
+        data = self._reader.data(self._path)
+        if not self._reader.holds_block_word(data):
+            return []
+        code = code_of(data)
+        macros = {match[1]: code[slice(*directive)] for directive, match in _macro_definitions(code)}
+        holders = {n for n, text in macros.items() if self._reader.holds_block_word(text[text.index(n) + len(n) :])}
+        holders -= {name for name in holders if self._reader.any_primitive.fullmatch(name)}
+        while new := {n for n, text in macros.items() if n not in holders and _names_any(text, holders)}:
+            holders |= new
+        if not holders:
+            return []
+        offsets = [match.start() for match in _any_word(holders).finditer(code)]
+        return [item for item in functions_holding(data, offsets) if self._is_wanted(item)]
+
     def _callers(self, item: Item) -> list[Item]:
         """The wanted functions of the file, but the one itself, with something like a call of the item in them."""
         data = self._reader.data(self._path)
@@ -191,6 +209,21 @@ class _File:
     def _gap(self, inside: InsideCall, reason: str) -> None:
         line = inside.code.lines.line(inside.call.offset)
         self.gaps.append(Gap(path=inside.code.path, line=line, function=inside.code.name, reason=reason))
+
+
+def _macro_definitions(code: bytes) -> Iterator[tuple[tuple[int, int], re.Match[bytes]]]:
+    """The extent of every #define, and a match whose group 1 is the macro's name."""
+    for directive in DIRECTIVE.finditer(code):
+        if (match := _DEFINE.match(code, directive.start(), directive.end())) is not None:
+            yield directive.span(), match
+
+
+def _any_word(names: Collection[bytes]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + b"|".join(map(re.escape, sorted(names))) + rb")\b")
+
+
+def _names_any(text: bytes, names: Collection[bytes]) -> bool:
+    return bool(names) and _any_word(names).search(text) is not None
 
 
 def _is_statement_call(code: bytes, offset: int) -> bool:

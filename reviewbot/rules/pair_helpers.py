@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from reviewbot.csyntax.base_objects import base_object, source_of
+from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.c_expressions import Expression
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
@@ -22,6 +23,7 @@ from reviewbot.rules.context import Context
 MAX_COPY_BYTES = 1024
 """A copy in a block is a row of single accesses in place: fit for registers and small structures, not for data."""
 
+_MINIMUM = re.compile(rb"\s*min(?:_t)?\s*\(")
 _PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
 
 
@@ -65,9 +67,24 @@ def _is_limited(code: FunctionCode, call: Call, index: int) -> bool:
     def lookup(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
         return code.reader.symbols.lookup(kinds, name, code.path, code.reader.type_arch(code.arch))
 
-    size = evaluate_size(argument.text, argument.offset - code.item.start, scope, lookup)
-    known = [each for each in (size.ilp32, size.lp64) if each is not None]
-    return bool(known) and all(0 < each <= MAX_COPY_BYTES for each in known)
+    def is_small(text: bytes) -> bool:
+        size = evaluate_size(text, argument.offset - code.item.start, scope, lookup)
+        known = [each for each in (size.ilp32, size.lp64) if each is not None]
+        return bool(known) and all(0 < each <= MAX_COPY_BYTES for each in known)
+
+    return is_small(argument.text) or any(is_small(each) for each in _at_most(code, argument.text))
+
+
+def _at_most(code: FunctionCode, size: bytes) -> Iterator[bytes]:
+    """What a size cannot exceed: the arguments of min(), also where a macro of that name holds it."""
+    name = size.strip()
+    if re.fullmatch(rb"[A-Za-z_]\w*", name):
+        macros = code.reader.symbols.macros(name.decode(), code.path, code.arch)
+        size = macros[0].text.partition(name)[2] if len(macros) == 1 else b""
+    match = _MINIMUM.match(size)
+    end = closing(size, match.end() - 1) if match is not None else None
+    if match is not None and end is not None:
+        yield from (size[begin:stop] for begin, stop in split_arguments(size, match.end(), end))
 
 
 def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
