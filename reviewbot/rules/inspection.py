@@ -23,6 +23,9 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.source.tree import SourceTree
 
+MAX_MACRO_DEPTH = 8
+"""Macros that use macros that use … one that holds a block."""
+
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
 _CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
 
@@ -153,10 +156,13 @@ class _File:
             return []
         code = code_of(data)
         macros = {match[1]: code[slice(*directive)] for directive, match in _macro_definitions(code)}
-        holders = {n for n, text in macros.items() if self._reader.holds_block_word(text[text.index(n) + len(n) :])}
-        holders -= {name for name in holders if self._reader.any_primitive.fullmatch(name)}
-        while new := {n for n, text in macros.items() if n not in holders and _names_any(text, holders)}:
-            holders |= new
+        macros = {n: text for n, text in macros.items() if not self._reader.any_primitive.fullmatch(n)}
+        holders = {n for n, text in macros.items() if self._reader.holds_block_word(text)}
+        for _ in range(MAX_MACRO_DEPTH):
+            users = {n for n, text in macros.items() if n not in holders and _names_any(text, holders)}
+            if not users:
+                break
+            holders |= users
         if not holders:
             return []
         offsets = [match.start() for match in _any_word(holders).finditer(code)]
