@@ -36,6 +36,7 @@ _TAGS = frozenset((DefinitionKind.STRUCT, DefinitionKind.UNION, DefinitionKind.E
 _LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
 _WEAK = frozenset(("__weak", "weak", "__weak__"))
 _NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
+_CORE = ("kernel/", "lib/", "mm/")  # where the functions are defined that thousands of files call
 _DRIVERS = ("drivers/", "sound/")
 _FILES_LIMIT = 600  # files in which one name is looked for; only names no kernel function has occur in more
 
@@ -258,7 +259,7 @@ def _split_by_nearness(paths: Sequence[str], from_path: str, arch: str | None) -
     directory = f"{from_path.rpartition('/')[0]}/"
     near = [path for path in paths if path.startswith(directory) or (arch is not None and to_arch(path) == arch)]
     rest = set(paths) - set(near)
-    return near, sorted(rest, key=lambda path: (path.startswith(_DRIVERS), path))
+    return near, sorted(rest, key=lambda path: (not path.startswith(_CORE), path.startswith(_DRIVERS), path))
 
 
 def _rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
