@@ -160,10 +160,6 @@ class CodeReader(PrimitiveWords):
         """Whether the name of something that opens, closes or needs a block is in the text."""
         return self._block_words.search(text) is not None
 
-    def is_primitive(self, name: str) -> bool:
-        """Whether some architecture has a primitive of that name."""
-        return name in self._effects_of
-
     def holds_blocks(self, item: Item) -> bool:
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None

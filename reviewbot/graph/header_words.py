@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from reviewbot.source.tree import SourceTree
 
@@ -21,10 +21,11 @@ class HeaderWords:
         self._tree = tree
         self._questions = 0
         self._bytes: dict[str, bytes] = {}
+        self._own: dict[str, frozenset[bytes]] = {}
         self._index = _Index()
 
     def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
-        """The paths, in their order, that may hold one of the words (the caller looks for the word itself)."""
+        """The paths (a list that stays the same object), in their order, that may hold one of the words (the caller looks for the word itself)."""
         wanted = [word.encode() for word in words]
         if self._is_indexed(paths):
             return self._index.holding(wanted, paths)
@@ -42,15 +43,23 @@ class HeaderWords:
             if (with_blank in (data := self._data(path)) or with_tab in data) and name in _DEFINED.findall(data)
         ]
 
-    def _is_indexed(self, paths: Iterable[str]) -> bool:
+    def is_defined_in(self, macro: str, path: str) -> bool:
+        """Whether the file itself has a #define of that name."""
+        if path not in self._own:
+            self._own[path] = frozenset(_DEFINED.findall(self._tree.read(path) or b""))
+        return macro.encode() in self._own[path]
+
+    def _is_indexed(self, paths: Sequence[str]) -> bool:
         """Whether the index answers; brings these paths into it then."""
         self._questions += 1
         if self._questions <= INDEX_AFTER:
             return False
-        for path in paths:
-            if path not in self._index:
-                self._index.add(path, self._data(path))
-                del self._bytes[path]
+        if not self._index.knows(paths):
+            for path in paths:
+                if path not in self._index:
+                    self._index.add(path, self._data(path))
+                    del self._bytes[path]
+            self._index.remember(paths)
         return True
 
     def _data(self, path: str) -> bytes:
@@ -65,14 +74,25 @@ class _Index:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._paths: list[str] = []
+        # Lists of paths that are wholly in here, kept alive so that their ids stay theirs, with each path's position.
+        self._lists: dict[int, tuple[Sequence[str], dict[str, int]]] = {}
         self._holders: dict[bytes, list[int]] = {}
         self._definers: dict[bytes, list[int]] = {}
 
     def __contains__(self, path: str) -> bool:
         return path in self._numbers
 
+    def knows(self, paths: Sequence[str]) -> bool:
+        """Whether this very list was remembered."""
+        return id(paths) in self._lists
+
+    def remember(self, paths: Sequence[str]) -> None:
+        self._lists[id(paths)] = (paths, {path: position for position, path in enumerate(paths)})
+
     def add(self, path: str, data: bytes) -> None:
-        number = self._numbers[path] = len(self._numbers)
+        number = self._numbers[path] = len(self._paths)
+        self._paths.append(path)
         for table, found in ((self._holders, _WORD.findall(data)), (self._definers, _DEFINED.findall(data))):
             for word in set(found):
                 table.setdefault(word, []).append(number)
@@ -84,4 +104,6 @@ class _Index:
         return self._among(paths, set(self._definers.get(name, ())))
 
     def _among(self, paths: Sequence[str], numbers: set[int]) -> list[str]:
-        return [path for path in paths if self._numbers[path] in numbers] if numbers else []
+        positions = self._lists[id(paths)][1]
+        found = [path for path in map(self._paths.__getitem__, numbers) if path in positions]
+        return sorted(found, key=positions.__getitem__)

@@ -53,7 +53,9 @@ class Includes:
         self._wanted_arches = arches
         self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
         self._asked: dict[str, list[tuple[str, str | None]]] = {}
-        self._edges: dict[tuple[str, str | None, tuple[str, ...]], tuple[str, ...]] = {}
+        self._headers: dict[tuple[str, str | None], tuple[str, ...]] = {}
+        # (architecture, -I directories) -> file -> what it includes
+        self._edges: dict[tuple[str | None, tuple[str, ...]], dict[str, tuple[str, ...]]] = {}
         self._own_directories: dict[str, tuple[str, ...]] = {}
 
     def closure(self, path: str, arch: str | None) -> tuple[str, ...]:
@@ -66,6 +68,13 @@ class Includes:
             self._closures[key] = self._walk(path, arch)
             self._asked.setdefault(path, []).append(key)
         return self._closures[key]
+
+    def headers(self, path: str, arch: str | None) -> tuple[str, ...]:
+        """The closure without the file itself; the same object each time, for those who keep something about it."""
+        key = (path, arch)
+        if key not in self._headers:
+            self._headers[key] = self.closure(path, arch)[1:]
+        return self._headers[key]
 
     def known_closure(self, path: str) -> frozenset[str]:
         """The files in every closure of the file that was asked for so far."""
@@ -81,21 +90,26 @@ class Includes:
         queue = deque([path])
         while queue and len(seen) < _LIMIT:
             current = queue.popleft()
-            for included in self._edges_of(current, arch or to_arch(current), directories):
+            current_arch = arch or to_arch(current)
+            edges = self._edges.setdefault((current_arch, directories), {})
+            onward = edges.get(current)
+            if onward is None:
+                onward = self._edges_of(current, current_arch, directories)
+            for included in onward:
                 if included not in seen:
                     seen[included] = None
                     queue.append(included)
         return tuple(seen)
 
     def _edges_of(self, path: str, arch: str | None, directories: tuple[str, ...]) -> tuple[str, ...]:
-        key = (path, arch, directories)
-        if key not in self._edges:
+        edges = self._edges.setdefault((arch, directories), {})
+        if path not in edges:
             found: dict[str, None] = {}
             for is_quoted, name in self._written_in(path):
                 found.update(dict.fromkeys(self._find(path, is_quoted, name, arch, directories)))
             found.pop(path, None)
-            self._edges[key] = tuple(found)
-        return self._edges[key]
+            edges[path] = tuple(found)
+        return edges[path]
 
     def _written_in(self, path: str) -> tuple[Written, ...]:
         return _written(self._tree.read(path) or b"")

@@ -9,13 +9,39 @@ from functools import cached_property
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
 
+_Trie = dict[str, "_Trie"]
+_END = ""
+
 
 def _words(names: set[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + _alternatives(names) + rb")\b")
+    """Whole words. The names as a tree of letters, the look behind after the first one: a list of alternatives takes
+    three times as long."""
+    return re.compile(_whole_words(names) + rb"\b")
 
 
-def _alternatives(names: set[str]) -> bytes:
-    return "|".join(sorted(names, key=len, reverse=True)).encode()
+def _whole_words(names: set[str]) -> bytes:
+    firsts = sorted({name[0] for name in names})
+    branches = (f"{first}(?<!\\w{first}){_pattern(_trie(names, first))}" for first in firsts)
+    return f"(?:{'|'.join(branches)})".encode()
+
+
+def _trie(names: set[str], first: str) -> _Trie:
+    root: _Trie = {}
+    for name in names:
+        if name[0] == first:
+            node = root
+            for letter in name[1:]:
+                node = node.setdefault(letter, {})
+            node[_END] = {}
+    return root
+
+
+def _pattern(node: _Trie) -> str:
+    branches = [f"{letter}{_pattern(node[letter])}" for letter in sorted(node) if letter != _END]
+    if not branches:
+        return ""
+    joined = branches[0] if len(branches) == 1 and _END not in node else f"(?:{'|'.join(branches)})"
+    return f"{joined}?" if _END in node else joined
 
 
 class PrimitiveWords:
@@ -39,7 +65,7 @@ class PrimitiveWords:
         """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
         name."""
         names = {entry.name for entry in self._all_entries() if entry.small_copy}
-        return re.compile(rb"(?<![\w])(" + _alternatives(names) + rb")\s*\(")
+        return re.compile(rb"(" + _whole_words(names) + rb")\s*\(")
 
     @cached_property
     def closers(self) -> re.Pattern[bytes]:

@@ -122,13 +122,12 @@ class Symbols:
 
     def macros(self, name: str, from_path: str, arch: str | None) -> tuple[Definition, ...]:
         """The #defines of `name` that the file sees: its own, else those of its headers; cheap if there are none."""
-        closure = self._includes.closure(from_path, arch)
-        own = self._header_words.defining(name, closure[:1])
+        if self._header_words.is_defined_in(name, from_path):
+            paths = [from_path]
+        else:
+            paths = self._header_words.defining(name, self._includes.headers(from_path, arch))
         macros = tuple(
-            found
-            for path in own or self._header_words.defining(name, closure[1:])
-            for found in self._find(name, path)
-            if found.kind is DefinitionKind.MACRO
+            found for path in paths for found in self._find(name, path) if found.kind is DefinitionKind.MACRO
         )
         self._note(name, from_path, macros)
         return macros
@@ -191,11 +190,11 @@ class Symbols:
         return tuple(sorted(path for path in self._holders[name] if _is_reachable(path, arch)))
 
     def _headers_with(self, name: str, from_path: str, arch: str | None) -> list[str]:
-        closure = self._includes.closure(from_path, arch)[1:]
+        headers = self._includes.headers(from_path, arch)
         if name in self._holders:
             holders = self._holders[name]
-            return [path for path in closure if path in holders]
-        return self._header_words.holding(self._spellings(name), closure)
+            return [path for path in headers if path in holders]
+        return self._header_words.holding(self._spellings(name), headers)
 
     def _find_tags(self, name: str, path: str) -> tuple[Definition, ...]:
         key = (name, path)
