@@ -25,7 +25,7 @@ def test_what_broke_a_reader_once_does_so_no_more(file: Path) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_damaged_seed_breaks_no_reader(reader: str, data: st.DataObject) -> None:
-    """Pieces are taken out, doubled, or replaced by anything: the reader refuses in a sentence or reads what is left."""
+    """Pieces are taken out, doubled, or replaced by anything: the reader refuses it or reads the rest."""
     seed = data.draw(st.sampled_from(SEEDS[reader]))
     begin = data.draw(st.integers(0, len(seed)))
     end = data.draw(st.integers(begin, len(seed)))
