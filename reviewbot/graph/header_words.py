@@ -25,7 +25,8 @@ class HeaderWords:
         self._index = _Index()
 
     def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
-        """The paths (a list that stays the same object), in their order, that may hold one of the words (the caller looks for the word itself)."""
+        """Those of the paths, in their order, that may hold one of the words; the caller looks for the word itself. The
+        list must stay the same object from question to question."""
         wanted = [word.encode() for word in words]
         if self._is_indexed(paths):
             return self._index.holding(wanted, paths)
