@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.flow import Call
@@ -18,6 +19,10 @@ from reviewbot.source.tree import SourceTree
 _STORAGE = frozenset(
     {"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"}
 )
+_POINTER = re.compile(rb"\(\s*\*\s*(?:const\s+)?(\w+)\s*\)\s*\(")
+_DECLARED = re.compile(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[=;,)]")
+_TYPE_BEFORE = re.compile(rb"(?<!\w)(\w++)\s*[\s*]\Z")
+_WIDEST_GAP = 200
 _CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
 
 
@@ -185,14 +190,28 @@ class CalleeResolver:
 
 def _is_pointer(name: str, function_text: bytes) -> bool:
     """The function declares `(*name)(…)`, a pointer to a function."""
-    spelled = re.escape(name.encode())
-    return re.search(rb"\(\s*\*\s*(?:const\s+)?" + spelled + rb"\s*\)\s*\(", function_text) is not None
+    return name.encode() in _pointers_in(function_text)
 
 
 def _is_local(name: str, function_text: bytes) -> bool:
     """Something in the function's head or body declares the name, of a type that is a pointer to a function."""
-    spelled = re.escape(name.encode())
-    return re.search(rb"\b(?!return\b|goto\b|else\b)\w+\s*[\s*]" + spelled + rb"\s*[=;,)]", function_text) is not None
+    return name.encode() in _declared_in(function_text)
+
+
+# Once for a function, which may call ten thousand others.
+@lru_cache(maxsize=32)
+def _pointers_in(function_text: bytes) -> frozenset[bytes]:
+    return frozenset(_POINTER.findall(function_text))
+
+
+@lru_cache(maxsize=32)
+def _declared_in(function_text: bytes) -> frozenset[bytes]:
+    found = set()
+    for match in _DECLARED.finditer(function_text):
+        before = _TYPE_BEFORE.search(function_text, max(0, match.start() - _WIDEST_GAP), match.start())
+        if before is not None and before[1] not in (b"return", b"goto", b"else"):
+            found.add(match[1])
+    return frozenset(found)
 
 
 def _is_safe_name(call: Call, policy: Policy) -> bool:
