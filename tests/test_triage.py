@@ -371,18 +371,20 @@ def test_hunks_alone_lower_the_confidence() -> None:
 
 def test_an_excerpt_shows_what_was_added_and_removed() -> None:
     old = b"".join(b"line %d\n" % number for number in range(1, 11))
-    new = old.replace(b"line 5\n", b"five\nmore\n")
+    new = old.replace(b"line 5\n", b"line five\nline more\n")
     rows = make_excerpt("a.c", new, 6, old).lines
     assert rows == (
         (3, " ", "line 3"),
         (4, " ", "line 4"),
         (5, "-", "line 5"),
-        (5, "+", "five"),
-        (6, "+", "more"),
+        (5, "+", "line five"),
+        (6, "+", "line more"),
         (7, " ", "line 6"),
         (8, " ", "line 7"),
         (9, " ", "line 8"),
     )
+    unlike = make_excerpt("a.c", old.replace(b"line 5\n", b"other();\n"), 5, old).lines
+    assert (5, "-", "line 5") not in unlike
     gone = make_excerpt("a.c", old, 5, new, is_gone=True).lines
     assert gone[3] == (5, "-", "line 5")
     assert [sign for _, sign, _ in gone].count("-") == 1

@@ -79,7 +79,8 @@ def time_limit(limit_s: float) -> Iterator[None]:
         return
     began = time.monotonic()
     previous = signal.signal(signal.SIGALRM, _stop)
-    others_s, _ = signal.setitimer(signal.ITIMER_REAL, limit_s)
+    # Again and again: raised within a callback of the interpreter (a finaliser, the garbage collector) it gets lost.
+    others_s, _ = signal.setitimer(signal.ITIMER_REAL, limit_s, 0.2)
     try:
         yield
     finally:
