@@ -16,7 +16,7 @@ from functools import lru_cache
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
-from reviewbot.csyntax.heads import find_head, to_function_name, without_directives
+from reviewbot.csyntax.heads import MAX_HEAD_BYTES, find_head, to_function_name, without_directives
 from reviewbot.csyntax.lexing import DIRECTIVE, LineIndex, blank_comments, code_of, line_of, to_code
 from reviewbot.csyntax.outline import outline
 
@@ -69,10 +69,15 @@ def function_at(data: bytes, offset: int) -> Item | None:
 def functions_holding(data: bytes, offsets: Iterable[int]) -> tuple[Item, ...]:
     """The distinct functions that hold the offsets, in the order of the file."""
     found: list[Item] = []
+    outside: int | None = None  # an offset in no function: nor are those behind it without a brace near
     for offset in sorted(offsets):
         if found and found[-1].holds(offset):
             continue
+        if outside is not None and data.find(b"{", outside, offset + MAX_HEAD_BYTES) < 0:
+            outside = offset
+            continue
         item = function_at(data, offset)
+        outside = offset if item is None else None
         if item is not None and (not found or item.start != found[-1].start):
             found.append(item)
     return tuple(found)
