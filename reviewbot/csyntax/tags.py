@@ -9,6 +9,9 @@ from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import code_of, line_of
 
+MAX_DEFINITIONS = 100
+"""A name that one file defines more often means nothing that could be told."""
+
 _KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
 
@@ -30,6 +33,8 @@ def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     pattern += rb"(" + _OTHER_BRANCH + rb")\s*(\{)"
     found = []
     for match in re.finditer(pattern, code):
+        if len(found) >= MAX_DEFINITIONS:
+            return ()
         end = brace_end(code, match.start(4))
         if end is None:
             continue
