@@ -14,7 +14,7 @@ from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
 
-_TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
+_TYPEOF = re.compile(rb"\b_*(?:typeof(?:_unqual)?|TYPEOF_UNQUAL)_*[ \t]*\(")
 _OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
 # Macros that are string literals, glued to their neighbours: `LEVEL "text"`, `"text" FORMAT`, `LEVEL prefix("text")`.
 _WORD_BEFORE_STRING = re.compile(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")

@@ -199,7 +199,13 @@ class CodeReader(PrimitiveWords):
             for variant in caller.variants:
                 for index, node in enumerate(variant.flow.nodes):
                     if isinstance(node.action, Call) and node.action.name == code.name:
-                        yield bool(variant.open_at(index)) or not self.holds_blocks(item)
+                        yield bool(variant.open_at(index)) or self._may_run_in_block(item)
+
+    def _may_run_in_block(self, item: Item) -> bool:
+        """A function that itself has no part in a block, but is inline or notrace, as what runs in one has to be."""
+        words = self.book.words
+        head = item.text[: item.body - item.start].decode("utf-8", "replace").split()
+        return not self.holds_blocks(item) and not (words.inline | words.always_inline | words.notrace).isdisjoint(head)
 
     def _function(self, path: str, item: Item, entry: Open | None, arch: str | None) -> FunctionCode:
         data = self.data(path)

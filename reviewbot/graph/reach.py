@@ -77,7 +77,8 @@ class Reach:
         self._reader.symbols.prefetch(names)
 
     def inside(self, code: FunctionCode, variant: Variant) -> Iterator[InsideCall]:
-        """Every call that runs in a block of this variant of the function, those in followed callees included."""
+        """Every call that runs in a block of this variant of the function, those in followed callees included. What
+        sleeps is not entered: the scheduler behind it runs whatever there is."""
         for index, node in enumerate(variant.flow.nodes):
             if not isinstance(node.action, Call) or node.action.closes_scope:
                 continue
@@ -96,7 +97,7 @@ class Reach:
                     chain=(),
                 )
                 for callee in callees:
-                    if callee.is_body_run:
+                    if callee.is_body_run and callee.name not in code.reader.book.words.sleeping:
                         steps = tuple(_steps(code, variant, call, opened))
                         for inner in self._of_callee(callee, opened, code.arch):
                             if len(inner.chain) < MAX_CHAIN:
@@ -164,7 +165,8 @@ class Reach:
                     chain=(),
                 )
                 for each in callees:
-                    if each.is_body_run and each.definition != definition:
+                    is_entered = each.is_body_run and each.name not in self._reader.book.words.sleeping
+                    if is_entered and each.definition != definition:
                         steps = (step(code, call.offset, "calls", name),)
                         for inner in self._of_callee(each, entry, code.arch):
                             if len(inner.chain) < MAX_CHAIN:
