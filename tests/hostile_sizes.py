@@ -125,8 +125,8 @@ C_FILES: dict[str, Callable[[int], str]] = {
     "a structure in itself": lambda n: before(
         "struct s { struct s a; };", "__copy_from_user(&x, p, sizeof(struct s));"
     ),
-    "a size of many digits": lambda n: body(f"__copy_from_user(&x, p, {'9' * n * 10});"),
-    "a shift of many digits": lambda n: body(f"__copy_from_user(&x, p, 1 << {'9' * n});"),
+    "a size of many digits": lambda n: body(f"__copy_from_user(&x, p, {'9' * n * 80});"),
+    "a shift of many digits": lambda n: body(f"__copy_from_user(&x, p, 1 << {'9' * n * 80});"),
     "sizeof of sizeof": lambda n: body(f"__copy_from_user(&x, p, {'sizeof(' * n}x{')' * n});"),
     "an include of itself": lambda n: '#include "hostile.c"\n' * n + body("foo(x);"),
     "NUL bytes": lambda n: body("x = foo(\0\0\0x);\0"),

@@ -31,7 +31,7 @@ def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     code = code_of(data)
     pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES
     pattern += rb"(" + _OTHER_BRANCH + rb")\s*(\{)"
-    found = []
+    found: list[Definition] = []
     for match in re.finditer(pattern, code):
         if len(found) >= MAX_DEFINITIONS:
             return ()

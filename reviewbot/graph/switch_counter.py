@@ -176,7 +176,7 @@ class SwitchCounter:
         """The value of a number, or of a macro that is one."""
         for _ in range(4):
             text = text.strip().strip("()").strip()
-            if re.fullmatch(r"\d+", text):
+            if re.fullmatch(r"\d{1,18}", text):
                 return int(text)
             if not text.isidentifier():
                 return None
