@@ -23,6 +23,8 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.source.tree import SourceTree
 
+_CALL = re.compile(rb"\w+\s*\(")
+
 MAX_MACRO_DEPTH = 8
 """Macros that use macros that use … one that holds a block."""
 
@@ -233,9 +235,11 @@ def _names_any(text: bytes, names: Collection[bytes]) -> bool:
 
 
 def _is_statement_call(code: bytes, offset: int) -> bool:
-    """Indented, and called in a condition or as a statement; no declaration and no table."""
+    """Indented, and called in a condition or as a statement; no declaration, no table and no assembler."""
     line = code[code.rfind(b"\n", 0, offset) + 1 : offset]
-    return line[:1] in (b"\t", b" ") and _CALL_BEFORE.fullmatch(line) is not None
+    return (
+        line[:1] in (b"\t", b" ") and _CALL_BEFORE.fullmatch(line) is not None and _CALL.match(code, offset) is not None
+    )
 
 
 def _needs_caller(code: FunctionCode) -> bool:
