@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -147,6 +148,8 @@ class ExpressionReader(ConditionReader):
     def _assembly(self, node: Syntax, fragment: Fragment) -> Value:
         self._read_operands(node, fragment)
         here = self.graph.add(Assembly(offset=fragment.place(span(node)[0])[0]))
+        for output in self._outputs(node):
+            self._assign(output, fragment, UNKNOWN, is_step=False)
         goto_list = node.child_by_field_name("goto_labels")
         if goto_list is not None:
             for label in goto_list.named_children:
@@ -161,6 +164,14 @@ class ExpressionReader(ConditionReader):
                     self.value(operand, fragment)
             elif child.type in ("gnu_asm_output_operand_list", "gnu_asm_input_operand_list"):
                 self._read_operands(child, fragment)
+
+    def _outputs(self, node: Syntax) -> Iterator[Syntax]:
+        """What assembly writes: nothing is known of it afterwards."""
+        for child in node.named_children:
+            if child.type == "gnu_asm_output_operand_list":
+                yield from self._outputs(child)
+            elif child.type == "gnu_asm_output_operand" and (value := child.child_by_field_name("value")) is not None:
+                yield value
 
     def _identifier(self, node: Syntax, fragment: Fragment) -> Value:
         name = fragment.key(*span(node))
