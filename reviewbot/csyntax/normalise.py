@@ -14,7 +14,12 @@ from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
 
-_TYPEOF = re.compile(rb"\b_*(?:typeof(?:_unqual)?|TYPEOF_UNQUAL)_*[ \t]*\(")
+# `(name(x) *)` can be nothing but a cast, whatever macro makes the type: no expression ends with a `*`.
+_CAST_HEAD = re.compile(rb"\((?=\s*(\w+)\s*(\())")
+_CAST_TAIL = re.compile(rb"[\s\w]*\*[\s*]*\)")
+_MAX_TYPE_BYTES = 300
+
+_TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
 _OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
 # Macros that are string literals, glued to their neighbours: `LEVEL "text"`, `"text" FORMAT`, `LEVEL prefix("text")`.
 _WORD_BEFORE_STRING = re.compile(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")
@@ -48,6 +53,7 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
     _blank_all(result, _LOCAL_LABEL, bytes(result))
     _blank_attributes(result, words)
     _replace_typeof(result)
+    _replace_made_types(result)
     _replace_offsetof(result)
     for pattern in (_WORD_BEFORE_STRING, _LEVEL_BEFORE_CALL):
         _blank_all(result, pattern, bytes(result), group=1)
@@ -100,6 +106,15 @@ def _replace_typeof(result: bytearray) -> None:
         end = closing(text, match.end() - 1)
         if end is not None:
             result[match.start() : end + 1] = b"int" + blank(text[match.start() + 3 : end + 1])
+
+
+def _replace_made_types(result: bytearray) -> None:
+    text = bytes(result)
+    for match in _CAST_HEAD.finditer(text):
+        end = closing(text[match.start(2) : match.start(2) + _MAX_TYPE_BYTES], 0)
+        if end is not None and _CAST_TAIL.match(text, match.start(2) + end + 1) is not None:
+            stop = match.start(2) + end + 1
+            result[match.start(1) : stop] = b"int" + blank(text[match.start(1) + 3 : stop])
 
 
 def _replace_offsetof(result: bytearray) -> None:
