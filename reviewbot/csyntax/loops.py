@@ -99,7 +99,13 @@ class LoopReader(JumpReader):
         text = " ".join(fragment.source[start:stop].decode("utf-8", "replace").split())
         condition = node.child_by_field_name("condition")
         bound = ""
-        if node.type == "for_statement" and condition is not None and _FOR_BOUND.search(operator_of(condition)):
+        is_compared = condition is not None and condition.type == "binary_expression"  # `p->next` has an operator, too
+        if (
+            node.type == "for_statement"
+            and condition is not None
+            and is_compared
+            and _FOR_BOUND.search(operator_of(condition))
+        ):
             bound = fragment.key(*span(field_of(condition, "right")))
         self.graph.loops.append(Loop(offset=fragment.place(start)[0], text=text, bound=bound))
         self.graph.loop_stack.append(len(self.graph.loops) - 1)

@@ -16,6 +16,7 @@ from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs
 from reviewbot.rules.quiet import is_harmless, is_quiet
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
+_LOOP_WORDS = frozenset({"for", "while", "do"})
 WORTH_RESOLVING = 3
 """From this many pairs on it is worth asking the tree what the calls between them are."""
 MAX_WAYS = 2
@@ -198,13 +199,13 @@ class _Chains:
                 before.setdefault(edge.target, []).append(index)
                 if edge.target in seen and edge.target not in pair.ends:
                     continue
-                if self._is_same(edge.target, pair):
+                if self._is_same(edge.target, pair) and self._is_beside(edge.target, pair):
                     targets.add(edge.target)
                 elif edge.target not in seen:
                     seen.add(edge.target)
                     queue.append(edge.target)
         for target in targets:
-            if self._is_beside(target, pair) and self._is_free(target, pair, before):
+            if self._is_free(target, pair, before):
                 yield target
 
     def _stays_in(self, loops: tuple[int, ...], index: int, target: int) -> bool:
@@ -289,12 +290,16 @@ class _Chains:
         return seen
 
     def _loop(self, chain: tuple[int, ...]) -> Loop | None:
-        """The innermost loop around all of the chain, if its end leads back to its start."""
+        """The innermost loop around all of the chain, if its end leads back to its start, and no macro that heads the
+        loop calls anything."""
         nodes = self._context.variant.flow.nodes
         shared = set(nodes[chain[0]].loops).intersection(*(nodes[node].loops for node in chain))
         if not shared or not any(target <= chain[0] for target in self._next[chain[-1]] if target in chain):
             return None
-        return self._context.variant.flow.loops[max(shared)]
+        loop = self._context.variant.flow.loops[max(shared)]
+        head = _ROOT.match(loop.text)
+        hidden = head is not None and head.group() not in _LOOP_WORDS and not is_quiet(self._context.code, head.group())
+        return None if hidden else loop
 
 
 def _is_neutral(primitive: Primitive) -> bool:
