@@ -124,6 +124,7 @@ class LineIndex:
     """Offsets to 1-based lines and columns of one file."""
 
     def __init__(self, data: bytes) -> None:
+        self._size = len(data)
         self._starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
 
     def line(self, offset: int) -> int:
@@ -133,6 +134,10 @@ class LineIndex:
     def column(self, offset: int) -> int:
         """The 1-based column in bytes."""
         return offset - self._starts[self.line(offset) - 1] + 1
+
+    def end(self, line: int) -> int:
+        """The offset behind the last byte of a 1-based line, its newline included; of a later line that of the file."""
+        return self._starts[line] if line < len(self._starts) else self._size
 
     def start(self, line: int) -> int:
         """The offset of the first byte of a 1-based line."""

@@ -43,10 +43,28 @@ class Variant:
     flow: Flow
     paths: Paths
     no_blocks: frozenset[int]
+    stretches: tuple[tuple[int, int], ...] | None = None
+    """Where lines of the function are not known: (start, end) in the file of each run of known lines."""
 
     def open_at(self, node: int) -> tuple[Open, ...]:
-        """The blocks in which the node can be reached."""
-        return tuple(opened for opened in self.paths.open_at(node) if opened.node not in self.no_blocks)
+        """The blocks in which the node can be reached, and no unknown line lies between."""
+        return tuple(
+            opened
+            for opened in self.paths.open_at(node)
+            if opened.node not in self.no_blocks and (self.stretches is None or self._reaches(opened, node))
+        )
+
+    def is_known_between(self, first: int, second: int) -> bool:
+        """Whether every line between two offsets is known."""
+        if self.stretches is None:
+            return True
+        low, high = min(first, second), max(first, second)
+        return any(begin <= low and high < end for begin, end in self.stretches)
+
+    def _reaches(self, opened: Open, node: int) -> bool:
+        here = self.flow.nodes[node].action
+        opener = self.flow.nodes[opened.node].action if opened.node >= 0 else None
+        return here is not None and opener is not None and self.is_known_between(opener.offset, here.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +96,17 @@ class FunctionCode:
         return self.reader.lines(self.path)
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether every line of it is known; of a tree rebuilt from hunks only the shown ones are."""
+        known = self.reader.tree.known_lines(self.path)
+        first, last = self.lines.line(self.item.start), self.lines.line(max(self.item.start, self.item.end - 1))
+        return known is None or any(begin <= first and last <= end for begin, end in known)
+
+    @cached_property
     def is_called_closed(self) -> bool:
-        """A static function that its own file calls, and never inside a block."""
+        """A static function that its own file calls, and never inside a block. Hunks alone show not all of its callers."""
+        if not self.reader.tree.is_complete:
+            return False
         if b"static" not in self.item.text[: self.item.body - self.item.start].split():
             return False
         states = list(self.reader.states_of_calls(self))
@@ -239,7 +266,15 @@ class CodeReader(PrimitiveWords):
                 reason = "the function has too many paths to tell all of them apart"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
             no_blocks = _lasting_openers(flow, paths, primitive_of)
-            variants.append(Variant(conditions=variant.conditions, flow=flow, paths=paths, no_blocks=no_blocks))
+            variants.append(
+                Variant(
+                    conditions=variant.conditions,
+                    flow=flow,
+                    paths=paths,
+                    no_blocks=no_blocks,
+                    stretches=self._stretches(path, item),
+                )
+            )
         return FunctionCode(
             path=path,
             name=item.name,
@@ -252,6 +287,16 @@ class CodeReader(PrimitiveWords):
             unread=tuple(unread[key] for key in sorted(unread)),
             reader=self,
         )
+
+    def _stretches(self, path: str, item: Item) -> tuple[tuple[int, int], ...] | None:
+        known = self.tree.known_lines(path)
+        if known is None:
+            return None
+        lines = self.lines(path)
+        first, last = lines.line(item.start), lines.line(max(item.start, item.end - 1))
+        if any(begin <= first and last <= end for begin, end in known):
+            return None
+        return tuple((lines.start(begin), lines.end(end)) for begin, end in known if begin <= last and end >= first)
 
     def direction_reader(self, arch: str | None) -> _DirectionReader:
         return _DirectionReader(self.book, arch)

@@ -87,8 +87,9 @@ class Context:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether the paths can be trusted: nothing ran together, and no statement was misread."""
-        return self.variant.paths.is_exact and all(piece.is_in_arguments for piece in self.variant.flow.misread)
+        """Whether the paths can be trusted: all lines are known, nothing ran together, no statement was misread."""
+        is_read = all(piece.is_in_arguments for piece in self.variant.flow.misread)
+        return self.code.is_whole and self.variant.paths.is_exact and is_read
 
     def place(self, offset: int, code: FunctionCode | None = None) -> Place:
         code = code or self.code

@@ -205,7 +205,8 @@ class _Chains:
                     seen.add(edge.target)
                     queue.append(edge.target)
         for target in targets:
-            if self._is_free(target, pair, before):
+            known = self._context.variant.is_known_between(pair.call.offset, self._pairs[target].call.offset)
+            if known and self._is_free(target, pair, before):
                 yield target
 
     def _stays_in(self, loops: tuple[int, ...], index: int, target: int) -> bool:
