@@ -50,7 +50,9 @@ def rules_of(body: str, *, name: str = "static int part") -> list[str]:
         pytest.param(BEGIN + GAP, [], id="an_end_may_follow"),
         pytest.param(CALL + GAP + END, [], id="a_begin_may_precede"),
         pytest.param("\tput_user(1, &u->id);\n\tput_user(2, &u->state);\n", ["repeated_pair"], id="pairs_side_by_side"),
-        pytest.param("\tput_user(1, &u->id);\n" + GAP + "\tput_user(2, &u->state);\n", [], id="a_lock_may_stand_between"),
+        pytest.param(
+            "\tput_user(1, &u->id);\n" + GAP + "\tput_user(2, &u->state);\n", [], id="a_lock_may_stand_between"
+        ),
         pytest.param("\tunsafe_put_user(1, &u->id, out);\nout:\n", [], id="a_caller_elsewhere_may_have_opened"),
     ],
 )

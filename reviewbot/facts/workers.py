@@ -185,6 +185,7 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
                 inspection = _too_deep(path)
             depends = inspector.reader.symbols.dependencies(path)
             theirs.send(Found(path=path, inspection=inspection, footprint=to_footprint(depends)))
+            inspector.reader.forget(path)
     _let_go(job.tree)
 
 

@@ -104,7 +104,7 @@ class FunctionCode:
 
     @cached_property
     def is_called_closed(self) -> bool:
-        """A static function that its own file calls, and never inside a block. Hunks alone show not all of its callers."""
+        """A static function that its own file calls, and never inside a block. Hunks do not show all of its callers."""
         if not self.reader.tree.is_complete:
             return False
         if b"static" not in self.item.text[: self.item.body - self.item.start].split():
@@ -129,6 +129,14 @@ class CodeReader(PrimitiveWords):
         self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
         self._accessors: dict[str, frozenset[str]] = {}
         self._effects = NetEffects(self)
+
+    def forget(self, path: str) -> None:
+        """Let go of what was read of a source file; others do not include it, so nobody will ask again."""
+        if path.endswith(".c"):
+            for kept in (self._data, self._lines, self._accessors):
+                kept.pop(path, None)
+            for key in [key for key in self._read if key[0] == path]:
+                del self._read[key]
 
     def data(self, path: str) -> bytes:
         if path not in self._data:
