@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import reviewbot
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.book import Rulebook, arch_of, load_rulebook
 from reviewbot.rulebook.catalogue import COMMON_PLACEHOLDERS, CatalogueEntry, Weight
 from reviewbot.rulebook.policy import CalleeForm
 from reviewbot.rulebook.primitives import Direction, Effect, Guard, KernelVersion, Result
 
-RULES = Path(__file__).resolve().parent.parent / "rules"
-BOOK = load_rulebook(RULES)
+RULES = load_rulebook().directory
+BOOK = load_rulebook(RULES)  # a directory that is named is checked whole
 SLUGS = {
     1: ["repeated_pair", "small_copy", "traced_call"],
     2: [
@@ -274,7 +275,7 @@ def test_a_missing_fact_is_said() -> None:
 
 @pytest.mark.parametrize("slug", sorted(BOOK.catalogue))
 def test_the_catalogue_knows_every_variant_that_a_rule_names(slug: str) -> None:
-    source = RULES.parent / "reviewbot" / "rules" / f"{slug}.py"
+    source = Path(reviewbot.__file__).parent / "rules" / f"{slug}.py"
     if not source.exists():
         pytest.skip("the rule is not written yet")
     named = set(re.findall(r'variant="(\w+)"', source.read_text(encoding="utf-8")))

@@ -10,7 +10,7 @@ import pytest
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.book import load_rulebook
 
-RULES = Path(__file__).resolve().parent.parent / "rules"
+RULES = load_rulebook().directory
 
 FAULTS = {
     "not toml": ("primitives/s390.toml", "[architecture]", "[architecture", "not valid TOML"),
