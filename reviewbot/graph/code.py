@@ -254,7 +254,7 @@ class CodeReader(PrimitiveWords):
             unread[0, reason] = Unread(line=item.line, reason=reason)
             body = b"{}"
         follow = entry is not None or self.holds_blocks(item)
-        meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow)
+        meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow, function=item.text)
         for variant in split_variants(blank_comments(body), conditions):
             if variant.is_cut_off:
                 reason = "the function has too many different #if conditions to look at each of them"

@@ -13,6 +13,7 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.primitives import Primitive
 
+_DECLARED = re.compile(rb"\b(?!return\b|goto\b|else\b|case\b)\w+(?:\s+|\s*\*[\s*]*)(\w+)\s*(?=[,)=;\[])")
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
 
@@ -24,10 +25,18 @@ def policies_of(book: Rulebook, path: str, arch: str | None) -> tuple[Policy, ..
 
 class NameMeaning:
     """Implements csyntax's `Meaning` for code in `path`. With `follow_headers` off only macros of the file itself are
-    followed (enough where no block is near, and cheap)."""
+    followed (enough where no block is near, and cheap). What `function`, its text, declares is no macro."""
 
     def __init__(
-        self, book: Rulebook, symbols: Symbols, data: bytes, path: str, arch: str | None, *, follow_headers: bool
+        self,
+        book: Rulebook,
+        symbols: Symbols,
+        data: bytes,
+        path: str,
+        arch: str | None,
+        *,
+        follow_headers: bool,
+        function: bytes = b"",
     ) -> None:
         self._book = book
         self._symbols = symbols
@@ -35,6 +44,8 @@ class NameMeaning:
         self._path = path
         self._arch = arch
         self._follow_headers = follow_headers
+        # `a * SIZE` looks like a declaration; what is all in capitals is taken for a macro.
+        self._locals = frozenset(name for name in _DECLARED.findall(function) if not name.isupper())
         # What a policy calls safe by its name is judged as that, not by the wrappers that a debugging option puts round
         # it.
         self._safe = frozenset(name for policy in policies_of(book, path, arch) for name in policy.safe_names)
@@ -59,6 +70,8 @@ class NameMeaning:
     def _find(self, name: str, *, is_call: bool) -> tuple[Macro, ...]:
         words = self._book.words
         if name in words.safe_macros or name in words.builtins or name in words.unevaluated or name in self._safe:
+            return ()
+        if not is_call and name.encode() in self._locals:
             return ()
         if not self._follow_headers and name not in self._defined_here:
             return ()

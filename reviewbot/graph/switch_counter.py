@@ -85,7 +85,9 @@ class SwitchCounter:
     def _read(self, path: str, item: Item, configuration: Configuration, absent: frozenset[str]) -> Tally:
         reader = self._reader
         data = reader.data(path)
-        meaning = NameMeaning(reader.book, reader.symbols, data, path, self._arch, follow_headers=True)
+        meaning = NameMeaning(
+            reader.book, reader.symbols, data, path, self._arch, follow_headers=True, function=item.text
+        )
         around = conditions_at(data, item.body)
         flows: list[tuple[Flow, tuple[tuple[str, bool], ...]]] = []
         for variant in split_variants(blank_comments(data[item.body : item.end]), around):
