@@ -21,6 +21,7 @@ from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules import PATH_RULES, TEXT_RULES
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
+from reviewbot.rules.quiet import is_quiet
 from reviewbot.source.tree import SourceTree
 
 _CALL = re.compile(rb"\w+\s*\(")
@@ -199,9 +200,8 @@ class _File:
     def _note_gaps(self, context: Context) -> None:
         for inside in context.inside:
             for callee in inside.callees:
-                # A header may use a macro that only its includer sees; that is no call.
-                is_macro = bool(self._reader.symbols.macros(callee.name, self._path, context.code.arch))
-                if callee.form is None and not is_macro:
+                # A header may use a macro that only its includer sees; where that calls nothing, nothing is missed.
+                if callee.form is None and not self._is_quiet_macro(context, callee.name):
                     self._gap(
                         inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}"
                     )
@@ -213,6 +213,10 @@ class _File:
             if is_in_block or is_opener_lost or (context.has_opener and not piece.is_in_arguments):
                 line = code.lines.line(piece.start)
                 self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
+
+    def _is_quiet_macro(self, context: Context, name: str) -> bool:
+        is_macro = bool(self._reader.symbols.macros(name, self._path, context.code.arch))
+        return is_macro and is_quiet(context.code, name)
 
     def _gap(self, inside: InsideCall, reason: str) -> None:
         line = inside.code.lines.line(inside.call.offset)
