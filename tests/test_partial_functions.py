@@ -58,3 +58,27 @@ def rules_of(body: str, *, name: str = "static int part") -> list[str]:
 )
 def test_says_only_what_the_lines_shown_prove(body: str, expected: list[str]) -> None:
     assert rules_of(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param(
+            "int f(void) { if (user_access_begin(p, 4)) {{{ unsafe_put_user(1, p, x)\n",
+            "stands in no function",
+            id="braces_that_never_close_on_one_line",
+        ),
+        pytest.param(
+            "int f(u32 __user *p)\n#ifdef CONFIG_X\n{\n\tif (!user_write_access_begin(p, 4))\n#else\n{\n"
+            "\tif (!user_write_access_begin(p, 8))\n#endif\n\t\treturn 1;\n"
+            "\tuser_write_access_end();\n\treturn 0;\n}\n",
+            "begins in one branch",
+            id="a_brace_in_each_branch",
+        ),
+    ],
+)
+def test_a_function_that_cannot_be_read_is_a_gap(text: str, reason: str) -> None:
+    tree = MemoryTree({**small_tree(), PATH: "#include <linux/uaccess.h>\n" + text})
+    inspection = inspect(tree, [PATH], load_rulebook())
+    assert inspection.observations == ()
+    assert [reason in gap.reason for gap in inspection.gaps] == [True]

@@ -14,6 +14,7 @@ from reviewbot.csyntax.function_flow import read_flow
 from reviewbot.csyntax.items import Item, function_at, functions_holding
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.variants import split_variants
+from reviewbot.graph.directions import DirectionReader
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
@@ -21,7 +22,7 @@ from reviewbot.graph.primitive_words import PrimitiveWords
 from reviewbot.graph.repeats import may_repeat
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
-from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
+from reviewbot.rulebook.primitives import Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
 
 MAX_FUNCTION_BYTES = 400_000
@@ -253,6 +254,10 @@ class CodeReader(PrimitiveWords):
             reason = f"the function is longer than {MAX_FUNCTION_BYTES} bytes and was not read"
             unread[0, reason] = Unread(line=item.line, reason=reason)
             body = b"{}"
+        if conditions_at(data, max(item.body, item.end - 1)) != conditions:
+            reason = "the function's body begins in one branch of an #if and ends outside of it, and was not read"
+            unread[0, reason] = Unread(line=item.line, reason=reason)
+            body = b"{}"
         follow = entry is not None or self.holds_blocks(item)
         meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow, function=item.text)
         for variant in split_variants(blank_comments(body), conditions):
@@ -306,8 +311,8 @@ class CodeReader(PrimitiveWords):
             return None
         return tuple((lines.start(begin), lines.end(end)) for begin, end in known if begin <= last and end >= first)
 
-    def direction_reader(self, arch: str | None) -> _DirectionReader:
-        return _DirectionReader(self.book, arch)
+    def direction_reader(self, arch: str | None) -> DirectionReader:
+        return DirectionReader(self.book, arch)
 
 
 def _lasting_openers(flow: Flow, paths: Paths, primitive_of: NetEffect) -> frozenset[int]:
@@ -331,20 +336,3 @@ def _lasting_openers(flow: Flow, paths: Paths, primitive_of: NetEffect) -> froze
 def _generic_arches(book: Rulebook) -> tuple[str, ...]:
     """The architectures whose headers count for generic code: those whose policies bind it."""
     return tuple(sorted({arch for policy in book.policies if policy.generic for arch in policy.arches}))
-
-
-@dataclass(frozen=True, slots=True)
-class _DirectionReader:
-    """The direction that a call opens: the primitive's, or what its direction argument says."""
-
-    book: Rulebook
-    arch: str | None
-
-    def __call__(self, call: Call, primitive: Primitive) -> Direction:
-        index = primitive.direction_arg
-        if index is not None and -len(call.arguments) <= index < len(call.arguments):
-            word = call.arguments[index].text.decode("utf-8", "replace").strip()
-            named = self.book.direction_of(word, self.arch)
-            if named is not None:
-                return named
-        return primitive.direction

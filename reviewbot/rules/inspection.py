@@ -239,11 +239,14 @@ def _names_any(text: bytes, names: Collection[bytes]) -> bool:
 
 
 def _is_statement_call(code: bytes, offset: int) -> bool:
-    """Indented, and called in a condition or as a statement; no declaration, no table and no assembler."""
+    """Called in a condition or as a statement of an indented line, or behind a brace of a function on one line; no
+    declaration, no table and no assembler."""
     line = code[code.rfind(b"\n", 0, offset) + 1 : offset]
-    return (
-        line[:1] in (b"\t", b" ") and _CALL_BEFORE.fullmatch(line) is not None and _CALL.match(code, offset) is not None
-    )
+    if _CALL.match(code, offset) is None:
+        return False
+    if b"{" in line and b")" in line and b"=" not in line and not line.lstrip().startswith(b"#"):
+        return True
+    return line[:1] in (b"\t", b" ") and _CALL_BEFORE.fullmatch(line) is not None
 
 
 def _needs_caller(code: FunctionCode) -> bool:
