@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from reviewbot.facts.listing import Listing, list_tree
 from reviewbot.facts.validity import included_names
 from reviewbot.facts.workers import Job, Tell, inspect_all
 from reviewbot.findings.excerpt import make_excerpt
-from reviewbot.findings.finding import Gap, HeldBack, Observation
+from reviewbot.findings.finding import Finding, Gap, HeldBack, Observation
 from reviewbot.findings.history import Life
 from reviewbot.findings.review import Base, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
@@ -32,13 +32,15 @@ from reviewbot.source.version import kernel_version
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOptions:
     """`paths` (below the top of the tree; none: everything), `jobs` processes; `limit` findings are reported at most,
-    the dearest; `is_ranked`: in that order, else in the order of places."""
+    the dearest, beside those that `is_accepted` and will be held back; `is_ranked`: in that order, else in the order
+    of places."""
 
     review: ReviewOptions
     paths: tuple[str, ...] = ()
     jobs: int = 2
     limit: int | None = None
     is_ranked: bool = False
+    is_accepted: Callable[[Finding], bool] = lambda finding: False
 
 
 def scan(
@@ -60,7 +62,7 @@ def scan(
         show_all=options.review.show_all,
         is_whole_tree=True,
     )
-    reported, held = _limited(verdicts, options.limit)
+    reported, held = _limited(verdicts, options)
     ordered = sorted(reported, key=_by_cost) if options.is_ranked else reported
     findings = tuple(verdict.finding for verdict in ordered)
     return Review(
@@ -75,6 +77,7 @@ def scan(
         excerpts=tuple(_excerpts(ordered)),
         notes=(_what_was_read(inspections),),
         cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
+        below=() if {"", "."} & {*wanted} else wanted,
     )
 
 
@@ -168,15 +171,17 @@ def _distinct(seen: Sequence[Observation]) -> Iterator[Observation]:
     return iter(dict.fromkeys(seen))
 
 
-def _limited(verdicts: Sequence[Verdict], limit: int | None) -> tuple[list[Verdict], list[HeldBack]]:
+def _limited(verdicts: Sequence[Verdict], options: ScanOptions) -> tuple[list[Verdict], list[HeldBack]]:
     reported = [verdict for verdict in verdicts if not verdict.held_back]
     held = [verdict.to_held_back() for verdict in verdicts if verdict.held_back]
-    if limit is None or len(reported) <= limit:
+    counted = [verdict for verdict in reported if not options.is_accepted(verdict.finding)]
+    limit = options.limit
+    if limit is None or len(counted) <= limit:
         return reported, held
-    kept = {id(verdict) for verdict in sorted(reported, key=_by_cost)[:limit]}
-    beyond = [verdict for verdict in reported if id(verdict) not in kept]
+    left_out = {id(verdict) for verdict in sorted(counted, key=_by_cost)[limit:]}
+    beyond = [verdict for verdict in reported if id(verdict) in left_out]
     held += [HeldBack(finding=each.finding, reason=f"not among the {limit} dearest (--limit)") for each in beyond]
-    return [verdict for verdict in reported if id(verdict) in kept], held
+    return [verdict for verdict in reported if id(verdict) not in left_out], held
 
 
 def _by_cost(verdict: Verdict) -> tuple[float, int, str, int, int, str]:

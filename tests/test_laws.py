@@ -132,8 +132,11 @@ def _comments(text: str) -> str:
 
 
 def _renamed(text: str) -> str:
-    """What a rule tells two findings apart by may name a variable; here it is one that none of them names."""
-    return re.sub(r"\bword\b", "value", text)
+    """Every parameter and local of the functions; the members of the same name stay."""
+    head, start, rest = text.partition("int put_frame")
+    for old, new in (("word", "value"), ("back", "older"), ("frame", "to")):
+        rest = re.sub(rf"(?<![>.\w])(?<!struct ){old}\b", new, rest)
+    return head + start + rest
 
 
 OTHER = "int other(int a)\n{\n\treturn a + 1;\n}\n"
@@ -142,7 +145,7 @@ UNRELATED = {
     "blank lines": lambda text: text.replace("\n\n", "\n\n\n\n"),
     "a function before": lambda text: text.replace("int put_frame", f"{OTHER}\nint put_frame"),
     "a function behind": lambda text: f"{text}\n{OTHER}",
-    "a renamed local": _renamed,
+    "renamed locals": _renamed,
     "a license line": lambda text: "/* SPDX-License-Identifier: GPL-2.0 */\n" + text,
     "CRLF": lambda text: text.replace("\n", "\r\n"),
 }  # fmt: skip

@@ -130,6 +130,28 @@ def test_people_read_the_dearest_first_and_a_limit_is_told(tree: Path) -> None:
     assert "held back: not among the 1 dearest" in call(tree, "--limit", "1").stdout
 
 
+def test_a_limit_counts_only_what_is_reported(tree: Path) -> None:
+    """What a baseline accepts takes no place of what is new."""
+    options = ScanOptions(
+        review=ReviewOptions(show_all=True), limit=1, is_accepted=lambda finding: finding.place.path == PLACES[0]
+    )
+    source, origin = tree_of(Repository.open(tree), None)
+    made = scan(source, options, BOOK, origin, None, Progress())
+    assert sorted(each.place.path == PLACES[0] for each in made.findings) == [False, True]
+
+
+def test_a_scan_goes_on_where_its_baseline_ends(tree: Path) -> None:
+    baseline = str(tree.parent / "baseline.json")
+    assert call(tree, "--all", "--write-baseline", baseline).returncode == 1
+    again = call(tree, "--all", "--baseline", baseline)
+    assert (again.returncode, "matches nothing" in again.stdout) == (0, False)
+    renamed = COPY.replace("from", "user_word").replace("word,", "to,").replace("*word", "*to")
+    write(tree, {PLACES[0]: f"\n{renamed}", PLACES[1]: "int word;\n"})
+    done = call(tree, "--all", "--baseline", baseline)
+    assert done.returncode == 0
+    assert f"Baseline entry matches nothing: small_copy in {PLACES[1]}, get_word()." in " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_any_number_of_processes_finds_the_same(tree: Path, jobs: int) -> None:
     source, _ = tree_of(Repository.open(tree), None)

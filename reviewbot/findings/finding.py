@@ -80,8 +80,9 @@ class Observation:
 
     `variant` picks the wording within the rule's catalogue entry (`traced_call` has variants such as `static`,
     `extern`, `indirect`); `facts` fill its placeholders. `key` are the words that identify the finding independent of
-    line numbers (rule, function, callee, …) and feed the fingerprint. `suspect_lines` are (path, line) that a change
-    must touch for the finding to count as changed by the series, beside the primary place.
+    line numbers and of the names of locals (rule, function, callee, …) and feed the fingerprint; `written` is what it
+    speaks of as it stands in the source, which tells alike ones apart from one patch to the next. `suspect_lines` are
+    (path, line) that a change must touch for the finding to count as changed by the series, beside the primary place.
     """
 
     rule: str
@@ -99,6 +100,7 @@ class Observation:
     confidence: Confidence = Confidence.HIGH
     facts: tuple[tuple[str, str], ...] = ()
     key: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     suspect_lines: tuple[tuple[str, int], ...] = ()
 
 

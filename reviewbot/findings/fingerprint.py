@@ -11,12 +11,17 @@ Identity = tuple[str, str, str, tuple[str, ...]]
 
 
 def identity(observation: Observation, path: str | None = None) -> Identity:
-    """(rule, path, function, key words), without line numbers, which move. `path` stands in for the observation's
-    own."""
+    """(rule, path, function, key words), without line numbers, which move, and names of locals, which are changed.
+    `path` stands in for the observation's own."""
     place = observation.place
     own = {place.path: "path", place.function: "function"}
     words = tuple(own.get(word, word) for word in observation.key)
     return observation.rule, path or place.path, place.function, words
+
+
+def as_written(observation: Observation, path: str | None = None) -> tuple[Identity, tuple[str, ...]]:
+    """The identity together with the very words of the source, which a change of the names in it changes, too."""
+    return identity(observation, path), observation.written
 
 
 def fingerprint(observation: Observation, ordinal: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reviewbot.findings.finding import Observation
-from reviewbot.findings.fingerprint import identity
+from reviewbot.findings.fingerprint import as_written
 from reviewbot.findings.matching import Recognise, Seen, by_key, is_touched, match, ways_to_match
 from reviewbot.source.states import Touched
 from reviewbot.source.tree import SourceTree
@@ -90,12 +90,14 @@ class History:
 
     def _find_lives(self, before: Seen) -> dict[int, Life]:
         """The life of each observation; one that is met for the first time was there before the series."""
-        alive = by_key((life for life in self.lives if life.fixed_by is None), lambda life: identity(life.observation))
+        alive = by_key(
+            (life for life in self.lives if life.fixed_by is None), lambda life: as_written(life.observation)
+        )
         for lives in alive.values():
             lives.sort(key=lambda life: life.observation.place)
         found: dict[int, Life] = {}
         for observation in sorted(before.observations, key=lambda seen: seen.place):
-            known = alive.get(identity(observation))
+            known = alive.get(as_written(observation))
             if known:
                 found[id(observation)] = known.pop(0)
             else:
@@ -105,10 +107,10 @@ class History:
 
     def _add(self, observation: Observation, tree: SourceTree, patch: int | None) -> None:
         """A new life, or one again that an earlier patch began and another ended."""
-        who = identity(observation)
+        who = as_written(observation)
         for life in self.lives:
             ended = life.fixed_by is not None and life.introduced_by is not None
-            if ended and patch is not None and identity(life.observation) == who:
+            if ended and patch is not None and as_written(life.observation) == who:
                 life.observation, life.tree, life.introduced_by, life.fixed_by = observation, tree, patch, None
                 return
         self.lives.append(Life(observation=observation, tree=tree, introduced_by=patch))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reviewbot.findings.finding import Gap, Observation, Place
-from reviewbot.findings.fingerprint import identity
+from reviewbot.findings.fingerprint import as_written, identity
 from reviewbot.source.states import Touched
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.words import words_in
@@ -35,7 +35,8 @@ def is_touched(observation: Observation, changed: Mapping[str, Touched]) -> bool
 def match(
     before: Seen, after: Seen, changed: Mapping[str, Touched], new_path: Mapping[str, str]
 ) -> tuple[list[tuple[Observation, Observation]], list[Observation], list[Observation]]:
-    """(pairs, gone, new): by identity first, then by what stays when a function is moved, renamed or cut in pieces."""
+    """(pairs, gone, new): by the words of the source first, then by identity, then by what stays when a function is
+    moved, renamed or cut in pieces."""
     old_path = {new: old for old, new in new_path.items()}
     removed = {path: touched.removed for path, touched in changed.items()}
 
@@ -66,6 +67,7 @@ def ways_to_match(
 ) -> tuple[tuple[Recognise, Recognise], ...]:
     """What makes an old and a new observation the same, the surest first: (key of the old one, key of the new one)."""
     return (
+        (lambda o, _: as_written(o, new_path.get(o.place.path)), lambda o, _: as_written(o)),
         (lambda o, _: identity(o, new_path.get(o.place.path)), lambda o, _: identity(o)),
         (lambda o, _: _by_callee(o, new_path.get(o.place.path)), lambda o, _: _by_callee(o)),
         (lambda o, _: _without_path(o), lambda o, _: _without_path(o)),
@@ -78,7 +80,7 @@ def _in_tree(recognise: Recognise, tree: SourceTree) -> Callable[[Observation], 
 
 
 def _by_callee(observation: Observation, path: str | None = None) -> Hashable:
-    """The key words of a rule may hold names of variables, which a patch may change without changing anything else."""
+    """The key words of a rule may tell of types, which a patch may change without changing anything else."""
     place = observation.place
     called = (observation.callee, observation.direction, observation.size_bytes)
     return observation.rule, observation.variant, path or place.path, place.function, called

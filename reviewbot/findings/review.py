@@ -79,6 +79,7 @@ class SourceExcerpt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """The result of one run. `series` is None for a scan of a tree. Order of everything is deterministic.
+    `below`: the paths that a scan was limited to (none: everything).
     `excerpts` maps a finding's fingerprint to the lines around it. `graphs`, where they were asked for, are what runs
     in the blocks of functions that the series changes or that have findings, as they are in the end."""
 
@@ -94,3 +95,4 @@ class Review:
     notes: tuple[str, ...]
     cpu: tuple[str, ...]
     graphs: tuple[BlockGraph, ...] = ()
+    below: tuple[str, ...] = ()

@@ -39,8 +39,16 @@ def judge(
     `is_whole_tree` there is no series, and what is in the tree is what is asked about. What
     one patch introduces and a later one fixes is reported as a note: the end is sound, and only bisection meets it.
     """
-    # what stays keeps its fingerprint, whatever was there for a while
-    ordered = sorted(lives, key=lambda life: (life.fixed_by is not None, life.observation.place, life.observation.rule))
+    # of several alike, what was there before keeps its fingerprint, or a new one would hide in the baseline
+    ordered = sorted(
+        lives,
+        key=lambda life: (
+            life.fixed_by is not None,
+            life.introduced_by is not None,
+            life.observation.place,
+            life.observation.rule,
+        ),
+    )
     prints = fingerprints([life.observation for life in ordered])
     verdicts = [
         _judge(

@@ -45,7 +45,7 @@ class BotReviewer:
 
     def review(self, series: Series, tree: Path | None, bases: Sequence[str]) -> Review:
         """The Review in this process, with the user's waivers held back."""
-        return hold_back(self._plain(series, tree, bases), read_waivers(self.layers), frozenset(), date.today())
+        return hold_back(self._plain(series, tree, bases), read_waivers(self.layers), {}, date.today())
 
     def _plain(self, series: Series, tree: Path | None, bases: Sequence[str]) -> Review:
         options, book = self.ready.options, self.ready.book

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reviewbot.config import Layer, cache_dir
 from reviewbot.errors import DeliveryError
 from reviewbot.findings.review import Review
-from reviewbot.findings.waivers import hold_back, read_baseline, read_waivers, to_baseline
+from reviewbot.findings.waivers import hold_back, new_baseline, read_baseline, read_waivers, why_accepted
 from reviewbot.frontends import output, settings
 from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
@@ -70,11 +70,11 @@ def conclude(
 
     `only_findings`: without a finding that stands there is no report; the caller says what was not reviewed.
     """
-    baseline = read_baseline(wish.baseline) if wish.baseline else frozenset()
+    baseline = read_baseline(wish.baseline) if wish.baseline else {}
     waivers = read_waivers(layers)
     review = _above(ready.section.min_cycles, hold_back(make(), waivers, baseline, date.today()))
     if wish.write_baseline:
-        _write_baseline(review, wish.write_baseline)
+        _write("the baseline", new_baseline(review, baseline), wish.write_baseline)
     if wish.fix_patch:
         _write_fixes(review, wish.fix_patch)
     if wish.graph:
@@ -89,6 +89,13 @@ def conclude(
     text = FORMATS[wish.format].render(review, _view(wish, ready))
     output.emit(text, wish.output, for_people=wish.format in output.FOR_PEOPLE)
     return status
+
+
+def acceptance(wish: Wish, layers: Sequence[Layer]) -> Callable[[Finding], bool]:
+    """Whether a finding is one that `conclude` will hold back for a waiver or the baseline."""
+    baseline = read_baseline(wish.baseline) if wish.baseline else {}
+    waivers, today = read_waivers(layers), date.today()
+    return lambda finding: bool(why_accepted(finding, waivers, baseline, today))
 
 
 def _stands(finding: Finding) -> bool:
@@ -129,11 +136,6 @@ def _view(wish: Wish, ready: Ready) -> View:
         verbose=wish.verbose,
         rules=rules,
     )
-
-
-def _write_baseline(review: Review, path: Path) -> None:
-    accepted = [*review.findings, *(entry.finding for entry in review.held_back if entry.reason == "in the baseline")]
-    _write("the baseline", to_baseline(accepted), path)
 
 
 def _write_fixes(review: Review, path: Path) -> None:

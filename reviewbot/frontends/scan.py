@@ -58,7 +58,7 @@ def scan(
       reviewbot scan --rev v6.1 --format json -o scan.json
     """
     from reviewbot.frontends import settings
-    from reviewbot.frontends.reviewing import conclude, prepare
+    from reviewbot.frontends.reviewing import acceptance, conclude, prepare
     from reviewbot.scanning import ScanOptions
     from reviewbot.scanning import scan as scan_tree
 
@@ -72,6 +72,7 @@ def scan(
         jobs=jobs,
         limit=limit,
         is_ranked=wish.format in _RANKED,
+        is_accepted=acceptance(wish, layers),
     )
     with ExitStack() as stack:
         cache = None if no_cache else stack.enter_context(_cache(ready.book))

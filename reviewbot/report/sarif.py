@@ -93,7 +93,7 @@ def _result(
         "message": {"text": _message(finding, review)},
         "locations": [_location(finding.place, offending_line(review, finding))],
         "partialFingerprints": {
-            "reviewbot/v1": finding.fingerprint,
+            "reviewbot/v2": finding.fingerprint,
             "primaryLocationLineHash": f"{finding.fingerprint}:{seen[finding.fingerprint]}",
         },
         "baselineState": _STATES[finding.status],

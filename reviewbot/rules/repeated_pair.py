@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reviewbot.csyntax.function_scope import scope_of
+from reviewbot.csyntax.roles import role_of
 from reviewbot.findings.finding import Access, Confidence, Observation, Per
 from reviewbot.rulebook.primitives import Effect, Result
 from reviewbot.rules.context import Context
@@ -50,9 +52,15 @@ def _to_observation(context: Context, run: Run) -> Observation:
             ("between", f", with accesses to {' and '.join(run.between)} in between" if run.between else ""),
             ("iterations", (loop.bound or loop.text) if loop is not None else ""),
         ),
-        key=(SLUG, context.code.path, context.code.name, run.base, first.direction),
+        key=(SLUG, context.code.path, context.code.name, _role(context, run), first.direction),
+        written=(run.base,),
         suspect_lines=tuple((context.code.path, context.place(pair.call.offset).line) for pair in run.pairs),
     )
+
+
+def _role(context: Context, run: Run) -> str:
+    item = context.code.item
+    return role_of(run.base, run.pairs[0].call.offset - item.start, scope_of(item.text))
 
 
 def _variant(run: Run) -> str:

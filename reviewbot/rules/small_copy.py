@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.function_scope import scope_of
+from reviewbot.csyntax.roles import role_of
 from reviewbot.csyntax.sizes import ObjectKind, ObjectResult, SizeForm, SizeResult, evaluate_size, kernel_object
 from reviewbot.findings.finding import Access, Observation
 from reviewbot.rulebook.primitives import Direction
@@ -75,6 +76,8 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
     assert size_bytes is not None
     direction = "read" if primitive.direction is Direction.READ else "write"
     place = text.place(call.offset)
+
+    scope, at = scope_of(text.item.text), call.offset - text.item.start
     return Observation(
         rule=SLUG,
         variant=_variant(text, size, target),
@@ -93,7 +96,8 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
             ("size", " ".join(written.split())),
             ("widths", _widths(size)),
         ),
-        key=(SLUG, text.path, text.item.name, primitive.name, "".join(copied.split()), "".join(written.split())),
+        key=(SLUG, text.path, text.item.name, primitive.name, *(role_of(a.text, at, scope) for a in call.arguments)),
+        written=("".join(copied.split()), "".join(written.split())),
     )
 
 

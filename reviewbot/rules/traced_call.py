@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reviewbot.csyntax.function_scope import scope_of
+from reviewbot.csyntax.roles import role_of
 from reviewbot.findings.finding import Observation
 from reviewbot.graph.callees import Callee
 from reviewbot.graph.reach import InsideCall
@@ -46,9 +48,18 @@ def to_observation(slug: str, context: Context, inside: InsideCall, callee: Call
             ("defined", f"{definition.path}:{definition.line}" if definition is not None else ""),
             ("within", inside.call.within),
         ),
-        key=(slug, inside.code.path, inside.code.name, callee.name),
+        key=(slug, inside.code.path, inside.code.name, _role(inside, callee)),
+        written=(callee.name,),
         suspect_lines=((definition.path, definition.line),) if definition is not None else (),
     )
+
+
+def _role(inside: InsideCall, callee: Callee) -> str:
+    """The name of the function, or what a call through a pointer goes through."""
+    if callee.form is not CalleeForm.INDIRECT:
+        return callee.name
+    item = inside.code.item
+    return role_of(callee.name, inside.call.offset - item.start, scope_of(item.text))
 
 
 def _variant(context: Context, inside: InsideCall, callee: Callee) -> str:
