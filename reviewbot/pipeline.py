@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -66,7 +66,7 @@ def review(
     cpu = _with_kernel_of(base, options.cpu)
     verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
-        verdicts = _with_edits(verdicts, book)
+        verdicts = with_edits(verdicts, book)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
     budgets = _budgets(states, followed, book, options, cpu)
     return Review(
@@ -149,7 +149,7 @@ def _look(book: Rulebook, options: ReviewOptions) -> Look:
     return look
 
 
-def _with_edits(verdicts: Sequence[Verdict], book: Rulebook) -> tuple[Verdict, ...]:
+def with_edits(verdicts: Sequence[Verdict], book: Rulebook) -> tuple[Verdict, ...]:
     """The same verdicts; what is reported and still there carries the edit that mends it, where there is one."""
     from reviewbot.rules.edits import Editor
 
@@ -168,13 +168,19 @@ def _graphs(
     states: Sequence[PatchState], followed: Followed, findings: Sequence[Finding], book: Rulebook
 ) -> tuple[BlockGraph, ...]:
     """What runs in the blocks of functions that the series changes or that have findings, as they are in the end."""
+    return graphs_of(states[-1].after, findings, book, followed.functions) if states else ()
+
+
+def graphs_of(
+    tree: SourceTree, findings: Sequence[Finding], book: Rulebook, functions: Set[tuple[str, str]] = frozenset()
+) -> tuple[BlockGraph, ...]:
+    """What runs in the blocks of these functions, given as (path, name), and of those that have findings."""
     from reviewbot.graph.call_graph import block_graphs  # loads networkx, which most runs do not need
 
     places = {
         finding.observation.chain[0].place if finding.observation.chain else finding.place for finding in findings
     }
-    wanted = followed.functions | {(place.path, place.function) for place in places}
-    return block_graphs(states[-1].after, wanted, book) if states else ()
+    return block_graphs(tree, functions | {(place.path, place.function) for place in places}, book)
 
 
 def _budgets(

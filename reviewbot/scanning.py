@@ -20,7 +20,7 @@ from reviewbot.findings.history import Life
 from reviewbot.findings.review import Base, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
-from reviewbot.pipeline import ReviewOptions
+from reviewbot.pipeline import ReviewOptions, graphs_of, with_edits
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rules.inspection import Inspection
 from reviewbot.source.folder_tree import FolderTree
@@ -63,6 +63,8 @@ def scan(
         is_whole_tree=True,
     )
     reported, held = _limited(verdicts, options)
+    if options.review.with_edits:
+        reported = with_edits(reported, book)
     ordered = sorted(reported, key=_by_cost) if options.is_ranked else reported
     findings = tuple(verdict.finding for verdict in ordered)
     return Review(
@@ -77,6 +79,7 @@ def scan(
         excerpts=tuple(_excerpts(ordered)),
         notes=(_what_was_read(inspections),),
         cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
+        graphs=graphs_of(tree, findings, book) if options.review.with_graphs else (),
         below=() if {"", "."} & {*wanted} else wanted,
     )
 
@@ -171,7 +174,7 @@ def _distinct(seen: Sequence[Observation]) -> Iterator[Observation]:
     return iter(dict.fromkeys(seen))
 
 
-def _limited(verdicts: Sequence[Verdict], options: ScanOptions) -> tuple[list[Verdict], list[HeldBack]]:
+def _limited(verdicts: Sequence[Verdict], options: ScanOptions) -> tuple[Sequence[Verdict], list[HeldBack]]:
     reported = [verdict for verdict in verdicts if not verdict.held_back]
     held = [verdict.to_held_back() for verdict in verdicts if verdict.held_back]
     counted = [verdict for verdict in reported if not options.is_accepted(verdict.finding)]

@@ -26,6 +26,7 @@ from reviewbot.scanning import Progress, ScanOptions, scan, tree_of
 from reviewbot.source.folder_tree import FolderTree
 from tests.expectations import small_tree
 from tests.repositories import commit, git, make_repository, write
+from tests.test_pipeline import FILL, FILL_TEXT, FRAME, FRAME_TEXT
 
 BOOK = load_rulebook()
 COPY = """\
@@ -150,6 +151,47 @@ def test_a_scan_goes_on_where_its_baseline_ends(tree: Path) -> None:
     done = call(tree, "--all", "--baseline", baseline)
     assert done.returncode == 0
     assert f"Baseline entry matches nothing: small_copy in {PLACES[1]}, get_word()." in " ".join(done.stdout.split())
+
+
+MENDABLE = """\
+#include <linux/kernel.h>
+#include <linux/uaccess.h>
+
+int get_word(unsigned int *word, const unsigned int __user *from)
+{
+	unsigned int x;
+
+	if (copy_from_user(&x, from, sizeof(x)))
+		return -EFAULT;
+	*word = x;
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("rev", [(), ("--rev", "HEAD")], ids=["work-tree", "commit"])
+def test_a_scan_suggests_changes_that_apply(tree: Path, rev: Sequence[str]) -> None:
+    commit(tree, {"kernel/word.c": MENDABLE}, "A copy that get_user() can do")
+    patch = tree.parent / "fix.patch"
+    done = call(tree, "kernel", "drivers", "--all", "--format", "sarif", "--fix-patch", str(patch), *rev)
+    results = json.loads(done.stdout)["runs"][0]["results"]
+    places = [
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results if "fixes" in each
+    ]
+    assert [each["artifactLocation"]["uri"] for each in mended] == ["kernel/word.c"]
+    git(tree, "apply", "--check", str(patch))
+    git(tree, "apply", str(patch))
+    assert "get_user(x, from)" in (tree / "kernel/word.c").read_text()
+    left = [path for path, _, _ in found(call(tree, "kernel", "drivers", "--all", "--format", "json"))]
+    assert "kernel/word.c" not in left and "drivers/demo/word.c" in left
+
+
+def test_a_scan_draws_the_blocks_that_it_has_findings_in(tree: Path) -> None:
+    commit(tree, {FRAME: FRAME_TEXT.replace("notrace ", ""), FILL: FILL_TEXT.replace("notrace ", "")}, "Drop notrace")
+    picture = tree.parent / "blocks.svg"
+    page = call(tree, "arch/powerpc/kernel", "--all", "--format", "html", "--graph", str(picture)).stdout
+    assert "frame_tail" in picture.read_text()
+    assert "What runs inside the blocks" in page and page.count("<svg") > 1
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
