@@ -175,9 +175,7 @@ def test_a_scan_suggests_changes_that_apply(tree: Path, rev: Sequence[str]) -> N
     patch = tree.parent / "fix.patch"
     done = call(tree, "kernel", "drivers", "--all", "--format", "sarif", "--fix-patch", str(patch), *rev)
     results = json.loads(done.stdout)["runs"][0]["results"]
-    places = [
-        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results if "fixes" in each
-    ]
+    mended = [each["locations"][0]["physicalLocation"] for each in results if "fixes" in each]
     assert [each["artifactLocation"]["uri"] for each in mended] == ["kernel/word.c"]
     git(tree, "apply", "--check", str(patch))
     git(tree, "apply", str(patch))
