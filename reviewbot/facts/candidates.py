@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
+from reviewbot.source.c_files import C_SUFFIXES, is_c_named, is_kernel, may_be_c
 from reviewbot.source.git_tree import CommitTree, WorkTree
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.words import words_in
-
-# Programs for the machine that builds the kernel, examples, and texts: nothing in them runs in the kernel.
-NOT_KERNEL = ("Documentation", "samples", "scripts", "tools", "usr")
-_C_FILES = (".c", ".h")
 
 
 def find_candidates(tree: SourceTree, book: Rulebook) -> frozenset[str]:
@@ -24,14 +21,16 @@ def find_candidates(tree: SourceTree, book: Rulebook) -> frozenset[str]:
     elif isinstance(tree, CommitTree):
         found = tree.repository.files_holding(words, _globs(), tree.rev)
     else:
-        found = {path for paths in tree.search(words, _C_FILES).values() for path in paths}
-    return frozenset(path for path in found if is_kernel(path))
+        found = {path for paths in tree.search(words, C_SUFFIXES).values() for path in paths}
+    others = (path for path in tree.paths() if may_be_c(path) and not is_c_named(path))
+    odd = (path for path in others if words_in(tree.read(path) or b"", words))
+    return frozenset(path for path in found if is_kernel(path)) | frozenset(odd)
 
 
 def again(tree: SourceTree, book: Rulebook, before: Collection[str], differing: Sequence[str]) -> frozenset[str]:
     """The same, where it is known for a tree that differs only there."""
     words = access_words(book)
-    new = (path for path in differing if path.endswith(_C_FILES) and is_kernel(path))
+    new = (path for path in differing if may_be_c(path) and is_kernel(path))
     return frozenset(before) - set(differing) | {path for path in new if words_in(tree.read(path) or b"", words)}
 
 
@@ -39,11 +38,6 @@ def access_words(book: Rulebook) -> frozenset[str]:
     """The primitives that make a finding possible."""
     every = (each for arch in book.architectures.values() for entries in arch.entries.values() for each in entries)
     return frozenset(each.name for each in every if each.effect is not Effect.NEUTRAL)
-
-
-def is_kernel(path: str) -> bool:
-    """Whether a file of the tree is built into the kernel, as far as its place tells."""
-    return path.split("/", 1)[0] not in NOT_KERNEL
 
 
 def is_below(path: str, wanted: Sequence[str]) -> bool:
@@ -57,4 +51,4 @@ def normal(path: str) -> str:
 
 
 def _globs() -> list[str]:
-    return [f"**/*{end}" for end in _C_FILES]
+    return [f"**/*{end}" for end in C_SUFFIXES]

@@ -9,17 +9,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from reviewbot.source.c_files import OTHER_SUFFIXES, may_be_c
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
 
 # `mode id stage TAB path` of ls-files, `mode blob id TAB path` of ls-tree; regular files alone can be read
-_ROW = re.compile(rb"100\d{3} (?:blob )?([0-9a-f]{40,64})(?: \d)?\t([^\0]*(?:\.[chS]|Makefile|Kbuild))\0")
+_OTHER = "|".join(sorted(OTHER_SUFFIXES - {"S"})).encode()
+_ROW = re.compile(
+    rb"100\d{3} (?:blob )?([0-9a-f]{40,64})(?: \d)?\t([^\0]*(?:\.(?:[chS]|(?!(?:"
+    + _OTHER
+    + rb")\0)[^./\0]+)|Makefile|Kbuild))\0"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The C files, assembler files and Makefiles of a tree: path -> blob id, all as bytes."""
+    """The C files, assembler files and Makefiles of a tree, and what may be C: path -> blob id, all as bytes."""
 
     blobs: dict[bytes, bytes]
 
@@ -84,7 +90,7 @@ def _parse(rows: bytes) -> dict[bytes, bytes]:
 
 
 def _is_source(path: str) -> bool:
-    return path.endswith((".c", ".h", ".S", "Makefile", "Kbuild"))
+    return path.endswith((".S", "Makefile", "Kbuild")) or may_be_c(path)
 
 
 def _encoded(path: str) -> bytes:

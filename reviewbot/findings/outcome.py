@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from reviewbot.findings.finding import Gap
 from reviewbot.findings.review import Outcome, PatchResult
 from reviewbot.series.patch import Patch, Series
+from reviewbot.source.c_files import may_be_c
 from reviewbot.source.states import PatchState
 
 _SHOWN = 3
-_C_FILES = (".c", ".h")
 
 
 def to_result(state: PatchState, *, inspected: bool, gaps: Sequence[Gap], not_kernel: str | None) -> PatchResult:
@@ -62,7 +62,7 @@ def _result(patch: Patch, outcome: Outcome, reason: str) -> PatchResult:
 def _why_nothing(patch: Patch) -> str:
     if not patch.files:
         return "it changes no files"
-    if not any(change.path.endswith(_C_FILES) for change in patch.files):
+    if not any(may_be_c(change.path) for change in patch.files):
         return "it changes no C source"
     return "it changes no code that accesses user memory"
 

@@ -14,11 +14,11 @@ from reviewbot.findings.finding import Gap
 from reviewbot.findings.focus import functions_in_focus
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
+from reviewbot.source.c_files import C_SUFFIXES, is_included, may_be_c
 from reviewbot.source.states import PatchState, Ranges
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.words import words_in
 
-_C_FILES = (".c", ".h")
 _MAX_LEVELS = 3
 # With more users than this, every file with a block is inspected instead of looking for the way from one to the other.
 _MAX_USERS = 48
@@ -48,9 +48,9 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
     old_paths = {new: old for old, new in state.renames}
     used_elsewhere: set[str] = set()
     for path in sorted(state.changed):
-        if not path.endswith(_C_FILES):
-            continue
         touched = state.changed[path]
+        if not _is_c(state, path, old_paths.get(path, path), book):
+            continue
         before = _look_at(state.before.read(old_paths.get(path, path)), touched.removed, book)
         after = _look_at(state.after.read(path), touched.added, book)
         scope.functions |= {(path, item.name) for item in (*before.items, *after.items)}
@@ -70,6 +70,14 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
         scope.paths |= users
         scope.focus = {path: focus for path, focus in scope.focus.items() if path not in users}
     return scope
+
+
+def _is_c(state: PatchState, path: str, old_path: str, book: Rulebook) -> bool:
+    """Whether a changed file is C. One of another name is asked for only where it holds the name of a primitive."""
+    if may_be_c(path):
+        return True
+    sides = [tree.read(name) or b"" for tree, name in _sides(state, path, old_path)]
+    return any(words_in(text, book.primitive_names) for text in sides) and is_included(state.after, path)
 
 
 def _focus(state: PatchState, path: str, old_path: str, before: _Side, after: _Side) -> frozenset[str] | None:
@@ -177,7 +185,7 @@ def _users(tree: SourceTree, names: Collection[str], book: Rulebook) -> set[str]
     level = set(names)
     for _ in range(_MAX_LEVELS):
         asked |= level
-        answer = tree.search(level | blocks, _C_FILES)
+        answer = tree.search(level | blocks, C_SUFFIXES)
         block_files = {path for word in blocks for path in answer[word]}
         users = {path for name in level for path in answer[name]}
         found |= users & block_files

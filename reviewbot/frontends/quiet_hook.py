@@ -19,6 +19,8 @@ _WORD = re.compile(rb"\w+")
 _SOURCES = (b".c", b".h", b'.c"', b'.h"')  # git quotes some names
 _END_OF_ITEM = re.compile(rb"(?<=\n)(?=[ +-]\})")
 _CHANGED = re.compile(rb"^[+-](?![+-]{2} )", re.MULTILINE)
+_TEXTS = (b".rst", b".md", b".yaml", b'.rst"', b'.md"', b'.yaml"')
+_CHANGED_LINE = re.compile(rb"^[+-](?![+-]{2} ).*\n?", re.MULTILINE)
 _MACRO = re.compile(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
 _FORMAT = b"reviewbot-hook-words 1"
 
@@ -47,7 +49,12 @@ def is_far_from_user_access(diff: bytes, accesses: frozenset[bytes], marks: froz
     """Whether a diff with whole files as context touches nothing that `accesses` or `marks` stand for."""
     for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE)[1:]:
         name, _, rest = part.partition(b"\n")
+        if name.endswith(_TEXTS):
+            continue
         if not name.endswith(_SOURCES):
+            # C under any other name: which file includes it is for the review to find out
+            if not accesses.isdisjoint(_WORD.findall(b"".join(_CHANGED_LINE.findall(rest)))):
+                return False
             continue
         if b"\nBinary files " in rest or not accesses.isdisjoint(_WORD.findall(rest)):
             return False

@@ -133,7 +133,7 @@ class Reach:
         assert definition is not None
         if callee.form is CalleeForm.ASM:
             yield from self._run_assembler(callee, entry)
-        elif definition.path.endswith((".c", ".h")):
+        elif not definition.path.endswith(".S"):
             data = self._reader.data(definition.path)
             item = function_at(data, definition.start + len(definition.text) - 1)
             if item is not None:

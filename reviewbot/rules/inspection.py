@@ -62,7 +62,7 @@ class Inspector:
         gaps: dict[tuple[str, int, str], Gap] = {}
         blocks = 0
         for path in sorted(set(paths)):
-            if not path.endswith((".c", ".h")):
+            if path.endswith(".S"):
                 continue
             # what was entered from another file must not count: which one that was depends on the order
             found = _File(self.reader, Reach(self.reader), path, focus.get(path))

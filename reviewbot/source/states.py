@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from reviewbot.git import Repository
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk, Patch, Series
 from reviewbot.source.apply import Applied, ApplyError, apply_hunks
+from reviewbot.source.c_files import may_be_c
 from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.hunk_tree import HunkTree, Lines, learn, to_ranges
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
 
-_SOURCES = (".c", ".h", ".S")
 _LINK = "120000"
 _SHOWN_FAILURES = 3
 
@@ -226,7 +226,7 @@ def _renames(patch: Patch, touched: Mapping[str, Touched]) -> tuple[tuple[str, s
 
 
 def _is_source(change: FileChange) -> bool:
-    return change.path.endswith(_SOURCES)
+    return change.path.endswith(".S") or may_be_c(change.path)
 
 
 def _name(patch: Patch, series: Series) -> str:
