@@ -20,6 +20,7 @@ from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
 from reviewbot.graph.block_graph import BlockGraph
+from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.series.from_git import series_from_push, series_from_range, series_from_staged
 from reviewbot.series.kernel import why_not_kernel
@@ -42,7 +43,7 @@ class ReviewOptions:
     model of the costs; without a kernel version in it, the base's counts. `rules`: only these slugs (None: all).
     `with_edits`: look for edits that mend what is reported, `with_graphs`: draw up what runs inside the blocks in
     question; each takes a second look at its files. `cache` is the directory of what earlier runs found (None: without
-    one); trouble with it is told to `complain`."""
+    one); trouble with it is told to `complain`. `tell` hears how far the review is."""
 
     show_all: bool = False
     cpu: CpuChoice = field(default_factory=CpuChoice)
@@ -53,21 +54,27 @@ class ReviewOptions:
     base_rate: BaseRate | None = None
     cache: Path | None = None
     complain: Callable[[str], None] = lambda sentence: None
+    tell: Progress = field(default_factory=Progress)
 
 
 def review(
     series: Series, base: SourceTree | None, options: ReviewOptions, book: Rulebook, origin: Base = NO_BASE
 ) -> Review:
     """Review a series on top of `base` (None: by its hunks alone); `origin` says what the base is."""
+    tell = options.tell
+    tell.start("applying patches")
     states = build_states(series, base)
     not_kernel = _not_kernel(series, [base, *(state.after for state in states[-1:])])
     looked_at = [state for state in states if not not_kernel.get(state.patch.index)]
-    followed = follow(looked_at, book, _look(book, options), show_all=options.show_all)
+    tell.start("reviewing patches", len(looked_at))
+    followed = follow(looked_at, book, _look(book, options), tell.advance, show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
     verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
+        tell.start("looking for fixes")
         verdicts = with_edits(verdicts, book)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
+    tell.start("counting switches")
     budgets = _budgets(states, followed, book, options, cpu)
     return Review(
         series=series,

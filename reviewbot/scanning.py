@@ -21,6 +21,7 @@ from reviewbot.findings.review import Base, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions, graphs_of, with_edits
+from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rules.inspection import Inspection
 from reviewbot.source.folder_tree import FolderTree
@@ -43,11 +44,11 @@ class ScanOptions:
     is_accepted: Callable[[Finding], bool] = lambda finding: False
 
 
-def scan(
-    tree: SourceTree, options: ScanOptions, book: Rulebook, origin: Base, cache: FactCache | None, tell: Progress
-) -> Review:
+def scan(tree: SourceTree, options: ScanOptions, book: Rulebook, origin: Base, cache: FactCache | None) -> Review:
     """Inspect every file of the tree that touches user memory. Raises InputError for a path that is not in it."""
     wanted = tuple(normal(path) for path in options.paths)
+    tell = options.review.tell
+    tell.start("looking for files that touch user memory")
     inspections, gaps = _inspect(tree, wanted, options.jobs, book, cache, tell)
     seen = [each for path in sorted(inspections) for each in inspections[path].observations]
     rules = options.review.rules
@@ -64,6 +65,7 @@ def scan(
     )
     reported, held = _limited(verdicts, options)
     if options.review.with_edits:
+        tell.start("looking for fixes")
         reported = with_edits(reported, book)
     ordered = sorted(reported, key=_by_cost) if options.is_ranked else reported
     findings = tuple(verdict.finding for verdict in ordered)
@@ -82,16 +84,6 @@ def scan(
         graphs=graphs_of(tree, findings, book) if options.review.with_graphs else (),
         below=() if {"", "."} & {*wanted} else wanted,
     )
-
-
-class Progress:
-    """Told how far a scan is; does nothing by itself."""
-
-    def start(self, total: int) -> None:
-        """So many files have to be inspected."""
-
-    def advance(self, done: int) -> None:
-        """So many are done."""
 
 
 def _inspect(
@@ -124,7 +116,7 @@ def _inspect_new(
         return [], []
     tree.paths()  # read before the processes part, so that it is read once
     sizes = {path: _size_bytes(tree, path) for path in paths}
-    tell.start(len(paths))
+    tell.start("inspecting files", len(paths))
     advance: Tell = tell.advance
     return inspect_all(Job(tree=tree, book=book), sizes, jobs, advance)
 

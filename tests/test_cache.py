@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ from reviewbot.facts.packing import pack, unpack
 from reviewbot.findings.review import Base, Review
 from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions, review_range
+from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook, load_rulebook
 from reviewbot.rules.bounded import Focus
 from reviewbot.rules.inspection import Inspection
-from reviewbot.scanning import Progress, ScanOptions, scan, tree_of
+from reviewbot.scanning import ScanOptions, scan, tree_of
 from reviewbot.source.tree import SourceTree
 from tests.expectations import small_tree
 from tests.repositories import commit, git, make_repository, write
@@ -74,8 +76,9 @@ class Counting(Progress):
     def __init__(self) -> None:
         self.inspected = 0
 
-    def start(self, total: int) -> None:
-        self.inspected = total
+    def start(self, what: str, total: int | None = None) -> None:
+        if total is not None:
+            self.inspected = total
 
 
 class Cached:
@@ -93,7 +96,8 @@ class Cached:
             cache = None if fresh else FactCache(database, stamp)
             tree, _ = tree_of(Repository.open(self.root), rev)
             counting = Counting()
-            made = scan(tree, OPTIONS, BOOK, Base(rev="", how="test"), cache, counting)
+            options = replace(OPTIONS, review=replace(OPTIONS.review, tell=counting))
+            made = scan(tree, options, BOOK, Base(rev="", how="test"), cache)
             self.inspected = counting.inspected
             return made
         finally:

@@ -20,7 +20,8 @@ from reviewbot.frontends.cli import cli
 from reviewbot.frontends.commands import COMMANDS, overview
 from reviewbot.frontends.options import FORMAT_NAMES
 from reviewbot.report import FORMATS
-from tests.repositories import git, make_repository, write
+from tests.repositories import commit, git, make_repository, write
+from tests.test_pipeline import FILL, FILL_TEXT, FRAME, FRAME_TEXT
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SERIES = str(FIXTURES / "series" / "signal64-like.mbox")
@@ -432,3 +433,29 @@ def test_an_ascii_locale_loses_no_character_and_raises_nothing() -> None:
     command = [sys.executable, "-m", "reviewbot", "review", SERIES, "--tree", TREE]
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert done.returncode == 1 and done.stderr == b""
+
+
+# What is kept
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("range", "HEAD"), id="range"),
+        pytest.param(("scan",), id="scan"),
+        pytest.param(("hook",), id="hook"),
+        pytest.param(("review", "series.patch", "--tree", "."), id="review"),
+    ],
+)
+def test_without_a_cache_nothing_is_kept(run, command, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    tree = make_repository(tmp_path / "linux", {FRAME: FRAME_TEXT, FILL: FILL_TEXT})
+    commit(tree, {FILL: FILL_TEXT.replace("notrace ", "")}, "Drop it")
+    write(tree, {FILL: FILL_TEXT})
+    git(tree, "add", FILL)
+    (tree / "series.patch").write_bytes(git(tree, "format-patch", "-1", "--stdout").encode())
+    monkeypatch.chdir(tree)
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    without = run(*command, "--no-cache")
+    assert not cache.exists()
+    assert run(*command)[:2] == without[:2] and cache.exists()

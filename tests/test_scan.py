@@ -22,7 +22,7 @@ from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions
 from reviewbot.rulebook.book import load_rulebook
 from reviewbot.rules.inspection import Inspection, Inspector
-from reviewbot.scanning import Progress, ScanOptions, scan, tree_of
+from reviewbot.scanning import ScanOptions, scan, tree_of
 from reviewbot.source.folder_tree import FolderTree
 from tests.expectations import small_tree
 from tests.repositories import commit, git, make_repository, write
@@ -121,8 +121,8 @@ def test_a_folder_without_git_is_scanned(tree: Path, tmp_path: Path) -> None:
 def test_people_read_the_dearest_first_and_a_limit_is_told(tree: Path) -> None:
     options = ScanOptions(review=ReviewOptions(show_all=True), limit=2, is_ranked=True)
     source, origin = tree_of(Repository.open(tree), None)
-    made = scan(source, options, BOOK, origin, None, Progress())
-    whole = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None, Progress())
+    made = scan(source, options, BOOK, origin, None)
+    whole = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None)
     costs = [each.cost.cycles.typ for each in made.findings]
     assert len(costs) == 2 and costs == sorted(costs, reverse=True)
     assert costs[0] == max(each.cost.cycles.typ for each in whole.findings)
@@ -137,7 +137,7 @@ def test_a_limit_counts_only_what_is_reported(tree: Path) -> None:
         review=ReviewOptions(show_all=True), limit=1, is_accepted=lambda finding: finding.place.path == PLACES[0]
     )
     source, origin = tree_of(Repository.open(tree), None)
-    made = scan(source, options, BOOK, origin, None, Progress())
+    made = scan(source, options, BOOK, origin, None)
     assert sorted(each.place.path == PLACES[0] for each in made.findings) == [False, True]
 
 
@@ -223,9 +223,9 @@ def test_a_killed_worker_costs_at_most_its_file(
     monkeypatch.setattr(Dying, "always", always)
     monkeypatch.setattr(workers, "Inspector", Dying)
     source, origin = tree_of(Repository.open(tree), None)
-    made = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None, Progress())
+    made = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None)
     monkeypatch.setattr(workers, "Inspector", Inspector)
-    whole = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None, Progress())
+    whole = scan(source, ScanOptions(review=ReviewOptions(show_all=True)), BOOK, origin, None)
     lost = [each for each in whole.findings if each.place.path == "kernel/word.c"]
     if always:
         (gap,) = [each for each in made.gaps if each not in whole.gaps]

@@ -32,15 +32,24 @@ class Followed:
     functions: set[tuple[str, str]] = field(default_factory=set)
 
 
-def follow(states: Sequence[PatchState], book: Rulebook, look: Look, *, show_all: bool = False) -> Followed:
+def follow(
+    states: Sequence[PatchState],
+    book: Rulebook,
+    look: Look,
+    advance: Callable[[int], None] = lambda done: None,
+    *,
+    show_all: bool = False,
+) -> Followed:
     """Follow everything that the rules see from state to state. A file is looked at once per state, and not again for
-    the state before the next patch. `show_all`: give the gaps, too, that the series has nothing to do with."""
+    the state before the next patch. `advance` hears how many states are done.
+    `show_all`: give the gaps, too, that the series has nothing to do with."""
     history = History()
     followed = Followed(lives=history.lives)
     # in a longer series a later patch may move what an earlier one leaves out
     is_focused = len(states) == 1 and not show_all
     seen = _SeenFiles(look)
-    for state in states:
+    for done, state in enumerate(states):
+        advance(done)
         scope = find_scope(state, book)
         scope.paths |= _known_files_touched(state, history)
         index = state.patch.index

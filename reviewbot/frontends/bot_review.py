@@ -18,8 +18,10 @@ from reviewbot.frontends.bot_setup import identity
 from reviewbot.frontends.exits import FailOn
 from reviewbot.frontends.isolation import review_apart
 from reviewbot.frontends.options import Wish
+from reviewbot.frontends.progress import progress
 from reviewbot.frontends.reviewing import Ready, prepare
 from reviewbot.git import Repository
+from reviewbot.report.escape import visible
 from reviewbot.report.view import View
 from reviewbot.series.patch import Series
 from reviewbot.source.folder_tree import FolderTree, is_git
@@ -36,12 +38,15 @@ class BotReviewer:
 
     def __call__(self, series: Series, where: ListSettings) -> Review:
         """The Review. Raises InputError, GitError, ReviewFailedError, or StopAsked."""
-        return review_apart(
-            lambda: self.review(series, where.tree or self.ready.section.tree, where.bases),
-            self.clock,
-            timeout_s=self.bot.review_timeout_s,
-            memory_mb=self.bot.review_memory_mb,
-        )
+        with progress(quiet=False, forks=True) as tell:
+            tell.start(f"reviewing {visible(series.subject)}")
+            return review_apart(
+                lambda: self.review(series, where.tree or self.ready.section.tree, where.bases),
+                self.clock,
+                timeout_s=self.bot.review_timeout_s,
+                memory_mb=self.bot.review_memory_mb,
+                tick=tell.tick,
+            )
 
     def review(self, series: Series, tree: Path | None, bases: Sequence[str]) -> Review:
         """The Review in this process, with the user's waivers held back."""
@@ -93,6 +98,7 @@ NO_WISH = Wish(
     kernel=None,
     min_cycles=None,
     base_rate=None,
+    no_cache=False,
     colour=None,
     quiet=False,
     verbose=False,

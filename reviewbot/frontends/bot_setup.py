@@ -73,12 +73,12 @@ def patchwork_server(settings: BotSettings, clock: SystemClock, url: str, *, wit
     return Patchwork(url=url, client=http_client(settings.http, clock, token=token, origin=section_.url))
 
 
-def archive(settings: BotSettings, clock: SystemClock, inbox: str | None = None) -> Archive:
-    """The configured archive, or another inbox that the user named."""
+def archive(settings: BotSettings, clock: SystemClock, inbox: str | None = None, *, cached: bool = True) -> Archive:
+    """The configured archive, or another inbox that the user named; `cached`: threads of earlier runs will do."""
     return Archive(
         url=inbox or settings.archive.url,
         client=http_client(settings.http, clock),
-        cache=cache_dir() / "archive",
+        cache=cache_dir() / "archive" if cached else None,
         cache_s=settings.archive.cache_days * 86400,
     )
 

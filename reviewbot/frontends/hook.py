@@ -53,6 +53,7 @@ def hook(
 def _review(push: bool, strict: bool, values: dict[str, Any]) -> int:
     from reviewbot import pipeline
     from reviewbot.frontends import settings
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.quiet_hook import remember_words
     from reviewbot.frontends.reviewing import conclude, prepare
     from reviewbot.git import Repository
@@ -60,8 +61,8 @@ def _review(push: bool, strict: bool, values: dict[str, Any]) -> int:
     wish = to_wish(values)
     repository = Repository.open(Path(), in_hook=True)
     layers = settings.developer_layers(wish.config, repository.root or Path())
-    ready = prepare(wish, layers)
-    if wish.rules is None:
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
+    if wish.rules is None and not wish.no_cache:
         remember_words(ready.book)
     if push:
         runs = [_of_push(repository, ready, *ends) for ends in _pushed()]

@@ -24,8 +24,15 @@ class ReviewFailedError(ReviewbotError):
     """The review broke, took too long or wanted too much memory; nothing is known about the series."""
 
 
-def review_apart(work: Callable[[], Review], clock: Clock, *, timeout_s: float, memory_mb: int) -> Review:
-    """The result of `work()`, done in a forked process with bounded time and memory.
+def review_apart(
+    work: Callable[[], Review],
+    clock: Clock,
+    *,
+    timeout_s: float,
+    memory_mb: int,
+    tick: Callable[[], None] = lambda: None,
+) -> Review:
+    """The result of `work()`, done in a forked process with bounded time and memory. `tick` is called while it lasts.
 
     Raises what `work` raised where that is an error for users, ReviewFailedError for everything else, and StopAsked
     when the
@@ -37,7 +44,7 @@ def review_apart(work: Callable[[], Review], clock: Clock, *, timeout_s: float, 
     child.start()
     theirs.close()
     try:
-        answer = _wait(ours, clock, timeout_s)
+        answer = _wait(ours, clock, timeout_s, tick)
     finally:
         ours.close()
         if child.is_alive():
@@ -52,10 +59,11 @@ def review_apart(work: Callable[[], Review], clock: Clock, *, timeout_s: float, 
 _KINDS: dict[str, type[ReviewbotError]] = {each.__name__: each for each in (InputError, GitError, FetchError)}
 
 
-def _wait(ours: Connection, clock: Clock, timeout_s: float) -> Review | tuple[str, str]:
+def _wait(ours: Connection, clock: Clock, timeout_s: float, tick: Callable[[], None]) -> Review | tuple[str, str]:
     deadline = time.monotonic() + timeout_s
     stopping_since: float | None = None
     while not ours.poll(0.2):
+        tick()
         now = time.monotonic()
         if now > deadline:
             return "ReviewFailedError", f"the review took longer than {timeout_s:g} s"

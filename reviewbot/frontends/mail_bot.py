@@ -48,6 +48,7 @@ def review(tree: Path | None, base: str | None, **values: Any) -> int:
     from reviewbot.frontends.bot_setup import bot_settings
     from reviewbot.frontends.exits import exit_code
     from reviewbot.frontends.guard import say
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.reviewing import prepare
     from reviewbot.mail.mailbox import read_mailbox
     from reviewbot.report import phrases
@@ -56,7 +57,7 @@ def review(tree: Path | None, base: str | None, **values: Any) -> int:
     wish, clock = to_wish(values), SystemClock()
     bot = bot_settings(wish.config)
     layers = settings.file_layers(wish.config)
-    ready = prepare(wish, layers)
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
     given = read_mailbox("-")
     for sentence in given.problems:
         say(sentence)
@@ -68,6 +69,7 @@ def review(tree: Path | None, base: str | None, **values: Any) -> int:
         return 0
     reviewer = BotReviewer(ready=ready, layers=layers, bot=bot.bot, clock=clock)
     made = reviewer.review(series, tree or where.tree or ready.section.tree, (base,) if base else where.bases)
+    ready.options.tell.stop()
     found = remarks(made, series, speech, where, None, clock.now())
     _write(found)
     if not found or not wish.quiet:

@@ -42,6 +42,7 @@ class Wish:
 
     format: str
     output: Path | None
+    no_cache: bool
     cpu: str | None
     everything: bool
     fail_on: FailOn | None
@@ -117,6 +118,7 @@ _OPTIONS = (
         callback=_graph_file,
         help="Draw what runs inside the blocks into this file: FILE.svg for a picture, FILE.dot for Graphviz.",
     ),
+    click.option("--no-cache", is_flag=True, help="Neither use nor write what is kept from earlier runs."),
     config_option,
     click.option(
         "--rules",

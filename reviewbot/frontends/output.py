@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +14,8 @@ from reviewbot.errors import DeliveryError
 
 PIPE_WIDTH = 80
 FOR_PEOPLE = ("terminal", "text", "mail", "patchwork")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_CANNOT_RUN = (126, 127)  # what a shell says of a command that it cannot run
 
 
 def wants_colour(asked: bool | None) -> bool:
@@ -67,16 +72,41 @@ def _write_stdout(text: str, for_people: bool) -> None:
 
 
 def _is_long(text: str) -> bool:
-    if not sys.stdout.isatty() or os.environ.get("REVIEWBOT_PAGER", os.environ.get("PAGER")) in ("", "cat"):
+    """Whether it is more than the terminal can show at once."""
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return False
-    return text.count("\n") >= shutil.get_terminal_size().lines
+    size = shutil.get_terminal_size()
+    rows = sum(max(1, -(-len(_STYLE.sub("", line)) // size.columns)) for line in text.splitlines())
+    return rows >= size.lines
 
 
 def _page(text: str) -> None:
-    """The user's pager; `less` gets git's own defaults, so that it shows colour and leaves when all fits."""
-    import click
+    """Through the pager, which may leave early. One that cannot be run is passed over."""
+    command = _pager()
+    if command in ("", "cat"):
+        return _write_stdout(text, for_people=True)
+    sys.stdout.flush()
+    # what git gives its pager: colour as it is, end when all fits, leave the screen as it was
+    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)  # as git does
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
+    try:
+        process.communicate(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        status = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if status in _CANNOT_RUN:
+        _write_stdout(text, for_people=True)
+    return None
 
-    os.environ.setdefault("LESS", "FRX")
-    if os.environ.get("REVIEWBOT_PAGER"):
-        os.environ["PAGER"] = os.environ["REVIEWBOT_PAGER"]
-    click.echo_via_pager(text, color=True)
+
+def _pager() -> str:
+    """As git chooses it: $GIT_PAGER, core.pager, $PAGER, less; $REVIEWBOT_PAGER before all. The core.pager of a
+    repository does not count: it is a program, and the tree may be a stranger's."""
+    from reviewbot.git.user import own_setting
+
+    for name in ("REVIEWBOT_PAGER", "GIT_PAGER"):
+        if name in os.environ:
+            return os.environ[name].strip()
+    configured = own_setting("core.pager")
+    return configured.strip() if configured else os.environ.get("PAGER", "less").strip()

@@ -54,13 +54,14 @@ def review(
     from reviewbot.frontends.bot_review import BotReviewer
     from reviewbot.frontends.bot_setup import bot_settings, patchwork_server
     from reviewbot.frontends.patchwork_watch import fetch_series
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.reviewing import conclude, prepare
     from reviewbot.series.from_mail import find_series
 
     wish, clock = to_wish(values), SystemClock()
     bot = bot_settings(wish.config)
     layers = settings.file_layers(wish.config)
-    ready = prepare(wish, layers)
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
     root, target = to_target(what, is_patch=is_patch)
     url = _server(root, server, bot, post=post)
     remote = patchwork_server(bot, clock, url, with_token=post)
@@ -81,6 +82,7 @@ def review(
     except ReviewbotError:
         poster.say_failed()
         raise
+    ready.options.tell.stop()
     poster.say(made)
     status = conclude(lambda: made, wish, ready, layers)
     poster.tell_what_is_left()

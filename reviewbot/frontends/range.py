@@ -25,12 +25,13 @@ def range_(range_text: str | None, directory: Path, **values: Any) -> int:
     """
     from reviewbot import pipeline
     from reviewbot.frontends import settings
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.reviewing import conclude, prepare
     from reviewbot.git import Repository
 
     wish = to_wish(values)
     layers = settings.developer_layers(wish.config, directory)
-    ready = prepare(wish, layers)
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
     repository = Repository.open(directory)
     return conclude(
         lambda: pipeline.review_range(repository, range_text, ready.options, ready.book), wish, ready, layers

@@ -12,8 +12,10 @@ from reviewbot.frontends.options import review_options, to_wish
 
 if TYPE_CHECKING:
     from reviewbot.findings.review import Review
+    from reviewbot.frontends.options import Wish
     from reviewbot.frontends.reviewing import Ready
     from reviewbot.mail.mailbox import MailInput
+    from reviewbot.progress import Progress
     from reviewbot.series.patch import Series
 
 
@@ -42,23 +44,25 @@ def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **valu
       reviewbot review outgoing/ --tree ~/linux --format json
     """
     from reviewbot.frontends import settings
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.reviewing import conclude, prepare
 
     wish = to_wish(values)
     layers = [*settings.file_layers(wish.config), *settings.git_layer(Path.cwd())]
-    ready = prepare(wish, layers)
-    series, unread = _read(sources, wish.config)
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
+    series, unread = _read(sources, wish, ready.options.tell)
     tree = tree or ready.section.tree
     if base and tree is None:
         raise click.UsageError("--base names a commit of a tree; give the tree with --tree DIR.")
     return conclude(lambda: _with_gaps(_review(series, tree, base, ready), unread), wish, ready, layers)
 
 
-def _read(sources: tuple[str, ...], config: Path | None) -> tuple[Series, tuple[str, ...]]:
+def _read(sources: tuple[str, ...], wish: Wish, tell: Progress) -> tuple[Series, tuple[str, ...]]:
     """The series to review, and a sentence for each mail that could not be read."""
     from reviewbot.series.from_mail import choose_series, find_series
 
-    inputs = [_fetch(source, config) if _is_remote(source) else _read_local(source) for source in sources]
+    tell.start("fetching mails" if any(map(_is_remote, sources)) else "reading mails")
+    inputs = [_fetch(source, wish) if _is_remote(source) else _read_local(source) for source in sources]
     messages = [message for each in inputs for message in each.messages]
     found = find_series(messages)
     unread = tuple(problem for each in inputs for problem in each.problems)
@@ -76,7 +80,7 @@ def _read_local(source: str) -> MailInput:
     return read_mailbox(source)
 
 
-def _fetch(source: str, config: Path | None) -> MailInput:
+def _fetch(source: str, wish: Wish) -> MailInput:
     """The thread of a mail, from the archive that the user named or configured."""
     from reviewbot.delivery.clock import SystemClock
     from reviewbot.frontends.bot_setup import archive, bot_settings
@@ -88,7 +92,8 @@ def _fetch(source: str, config: Path | None) -> MailInput:
         if source.startswith("http"):
             raise click.UsageError(f"{source} is no mail in an archive; for patchwork: reviewbot patchwork review URL.")
         return _read_local(source)
-    data = archive(bot_settings(config), SystemClock(), mailed.inbox).thread(mailed.message_id)
+    store = archive(bot_settings(wish.config), SystemClock(), mailed.inbox, cached=not wish.no_cache)
+    data = store.thread(mailed.message_id)
     return read_mail_bytes(data, f"the thread of {mailed.message_id}")
 
 

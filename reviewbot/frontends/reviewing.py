@@ -17,12 +17,16 @@ from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
 from reviewbot.frontends.guard import say
 from reviewbot.frontends.options import Wish
+from reviewbot.progress import Progress
 
 if TYPE_CHECKING:
     from reviewbot.findings.finding import Finding
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.report.view import View
     from reviewbot.rulebook.book import Rulebook
+
+
+NOBODY = Progress()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +38,9 @@ class Ready:
     book: Rulebook
 
 
-def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
-    """Settings and rules for one run. Raises UsageError for a CPU, version or setting that does not exist."""
+def prepare(wish: Wish, layers: Sequence[Layer], tell: Progress = NOBODY) -> Ready:
+    """Settings and rules for one run, whose stages tell their progress to `tell`. Raises UsageError for a CPU,
+    version or setting that does not exist."""
     from reviewbot.cost.rate import parse_base_rate
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.rulebook.book import load_rulebook
@@ -52,7 +57,8 @@ def prepare(wish: Wish, layers: Sequence[Layer]) -> Ready:
     section, _ = settings.section("review", [*layers, given])
     book = load_rulebook(wish.rules)
     options = ReviewOptions(
-        cache=cache_dir(),
+        cache=None if wish.no_cache else cache_dir(),
+        tell=tell,
         complain=say,
         show_all=wish.everything,
         cpu=to_cpu_choice(section, book),
@@ -72,7 +78,9 @@ def conclude(
     """
     baseline = read_baseline(wish.baseline) if wish.baseline else {}
     waivers = read_waivers(layers)
-    review = _above(ready.section.min_cycles, hold_back(make(), waivers, baseline, date.today()))
+    made = make()
+    ready.options.tell.stop()
+    review = _above(ready.section.min_cycles, hold_back(made, waivers, baseline, date.today()))
     if wish.write_baseline:
         _write("the baseline", new_baseline(review, baseline), wish.write_baseline)
     if wish.fix_patch:

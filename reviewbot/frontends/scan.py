@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from reviewbot.facts.cache import FactCache
     from reviewbot.findings.review import Base
     from reviewbot.rulebook.book import Rulebook
-    from reviewbot.scanning import Progress
     from reviewbot.source.tree import SourceTree
 
 _RANKED = ("terminal", "text", "html", "mail", "patchwork")
@@ -36,7 +34,6 @@ _RANKED = ("terminal", "text", "html", "mail", "patchwork")
 @click.option("--rev", metavar="REV", help="Scan this commit, not the files of the work tree.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Report the N dearest findings alone.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor write what is kept from earlier runs.")
 @review_options
 def scan(
     paths: tuple[str, ...],
@@ -44,7 +41,6 @@ def scan(
     rev: str | None,
     jobs: int,
     limit: int | None,
-    no_cache: bool,
     **values: Any,
 ) -> int:
     """Review everything below PATH, or the whole tree: all that touches user memory, on every architecture.
@@ -58,13 +54,14 @@ def scan(
       reviewbot scan --rev v6.1 --format json -o scan.json
     """
     from reviewbot.frontends import settings
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.frontends.reviewing import acceptance, conclude, prepare
     from reviewbot.scanning import ScanOptions
     from reviewbot.scanning import scan as scan_tree
 
     wish = to_wish(values)
     layers = settings.developer_layers(wish.config, directory)
-    ready = prepare(wish, layers)
+    ready = prepare(wish, layers, command_progress(quiet=wish.quiet, forks=True))
     tree, origin = _tree(directory, rev)
     options = ScanOptions(
         review=ready.options,
@@ -74,10 +71,8 @@ def scan(
         is_ranked=wish.format in _RANKED,
         is_accepted=acceptance(wish, layers),
     )
-    with ExitStack() as stack:
-        cache = None if no_cache else stack.enter_context(_cache(ready.book))
-        progress = stack.enter_context(_progress(wanted=wish.verbose or sys.stderr.isatty(), quiet=wish.quiet))
-        return conclude(lambda: scan_tree(tree, options, ready.book, origin, cache, progress), wish, ready, layers)
+    with _cache(ready.book, wanted=not wish.no_cache) as cache:
+        return conclude(lambda: scan_tree(tree, options, ready.book, origin, cache), wish, ready, layers)
 
 
 def _tree(directory: Path, rev: str | None) -> tuple[SourceTree, Base]:
@@ -113,61 +108,18 @@ def _in_tree(path: str, directory: Path, tree: SourceTree) -> str:
 
 
 @contextmanager
-def _cache(book: Rulebook) -> Iterator[FactCache]:
+def _cache(book: Rulebook, *, wanted: bool) -> Iterator[FactCache | None]:
     from reviewbot.config import cache_dir
     from reviewbot.facts.cache import FactCache
     from reviewbot.facts.database import Database
     from reviewbot.facts.version import stamp
     from reviewbot.frontends.guard import say
 
+    if not wanted:
+        yield None
+        return
     database = Database(cache_dir(), say)
     try:
         yield FactCache(database, stamp(book))
     finally:
         database.close()
-
-
-@contextmanager
-def _progress(*, wanted: bool, quiet: bool) -> Iterator[Progress]:
-    """A bar on stderr; without a terminal, one line a tenth of the way."""
-    from reviewbot.scanning import Progress
-
-    if quiet or not wanted:
-        yield Progress()
-        return
-    bar = _Bar()
-    try:
-        yield bar
-    finally:
-        bar.stop()
-
-
-def _Bar() -> Any:  # noqa: N802 - a class that is made only where rich is wanted
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-
-    from reviewbot.scanning import Progress
-
-    class Bar(Progress):
-        """Drawn without a thread: the workers are forked while it stands."""
-
-        def __init__(self) -> None:
-            columns = (TextColumn("inspecting"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-            console = Console(stderr=True)
-            self._bar = RichProgress(
-                *columns, TimeRemainingColumn(), console=console, transient=True, auto_refresh=False
-            )
-            self._task: Any = None
-
-        def start(self, total: int) -> None:
-            self._bar.start()
-            self._task = self._bar.add_task("files", total=total)
-
-        def advance(self, done: int) -> None:
-            self._bar.update(self._task, completed=done, refresh=done % 8 == 0)
-
-        def stop(self) -> None:
-            self._bar.stop()
-
-    return Bar()

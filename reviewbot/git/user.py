@@ -18,6 +18,11 @@ def user_setting(directory: Path, name: str) -> str | None:
     return found if found else None
 
 
+def own_setting(name: str) -> str | None:
+    """The value of a setting in the user's own files, whatever the repository says; None when it is not set."""
+    return _ask(Path(), "config", "--global", "--get", name) or _ask(Path(), "config", "--system", "--get", name)
+
+
 def toplevel(directory: Path) -> Path | None:
     """The top of the work tree around `directory`, or None where there is none."""
     found = _ask(directory, "rev-parse", "--show-toplevel")
