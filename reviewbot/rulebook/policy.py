@@ -82,8 +82,9 @@ class Words:
     `builtins` are expanded by the compiler. `safe_macros` make no call of their own, but their arguments run.
     `unevaluated` look like calls but only look at the type or constness of their arguments (`BUILD_BUG_ON`).
     `loop_patterns` are regular expressions, for the whole name, of macros that head a loop (`for_each_…`). `sleeping`
-    may sleep or schedule. `condition_wrappers` give back their first argument's truth (`unlikely`). `noreturn` are
-    calls that do not come back (`panic`). `makers` are macros that define a function under a name they make.
+    may sleep or schedule, `waiting` pass the time of a loop that polls. `condition_wrappers` give back their first
+    argument's truth (`unlikely`). `noreturn` are calls that do not come back (`panic`). `makers` are macros that define
+    a function under a name they make.
     """
 
     annotations: frozenset[str]
@@ -102,3 +103,4 @@ class Words:
     unevaluated: frozenset[str] = frozenset()
     noreturn: frozenset[str] = frozenset()
     makers: tuple[NameMaker, ...] = ()
+    waiting: frozenset[str] = frozenset()

@@ -19,6 +19,7 @@ _WORD_LISTS = (
     "builtins",
     "safe_macros",
     "sleeping",
+    "waiting",
     "assembler_definers",
     "condition_wrappers",
     "unevaluated",

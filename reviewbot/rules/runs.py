@@ -12,6 +12,7 @@ from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
+from reviewbot.rules.outcomes import after_success, is_waiting
 from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs_of_helper
 from reviewbot.rules.quiet import is_harmless, is_quiet
 
@@ -204,7 +205,10 @@ class _Chains:
                 elif edge.target not in seen:
                     seen.add(edge.target)
                     queue.append(edge.target)
+        succeeded = after_success(self._context, pair.node, is_chained=pair.is_chained) if targets else None
         for target in targets:
+            if succeeded is not None and target not in succeeded:
+                continue  # as the second of `put_user() && put_user()`, which runs when the first has failed
             known = self._context.variant.is_known_between(pair.call.offset, self._pairs[target].call.offset)
             if known and self._is_free(target, pair, before):
                 yield target
@@ -296,6 +300,8 @@ class _Chains:
         nodes = self._context.variant.flow.nodes
         shared = set(nodes[chain[0]].loops).intersection(*(nodes[node].loops for node in chain))
         if not shared or not any(target <= chain[0] for target in self._next[chain[-1]] if target in chain):
+            return None
+        if is_waiting(self._context, max(shared), chain):
             return None
         loop = self._context.variant.flow.loops[max(shared)]
         head = _ROOT.match(loop.text)
