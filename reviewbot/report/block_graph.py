@@ -20,6 +20,7 @@ _HEIGHT = 44
 _ROW_GAP, _COLUMN_GAP = 14, 64
 _MARGIN, _TITLE = 10, 34
 _LANE = 8  # how far above the boxes the long edges run
+_LEAST_SCALE = 0.8  # of a picture in a narrow page; what is wider still is scrolled
 _DOT_SHAPES = {
     NodeKind.OPEN: "cds",
     NodeKind.CLOSE: "cds",
@@ -70,7 +71,9 @@ def to_svg(graphs: Sequence[BlockGraph], *, is_standalone: bool = True) -> str:
     said = escape(visible("; ".join(map(describe, graphs)) or NOTHING))
     style = f"<style>{_STANDALONE}{STYLE}</style>" if is_standalone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"' if is_standalone else ""
-    return f'<svg{space} class="bg" role="img" aria-label="{said}" {size}>{style}{"".join(parts)}</svg>\n'
+    # in a page it shrinks to fit, while it can still be read
+    fit = "" if is_standalone else f' style="min-width:{_LEAST_SCALE * (width + _MARGIN):.0f}px"'
+    return f'<svg{space} class="bg" role="img" aria-label="{said}" {size}{fit}>{style}{"".join(parts)}</svg>\n'
 
 
 def describe(graph: BlockGraph) -> str:

@@ -17,6 +17,8 @@ from reviewbot.report.excerpt import excerpt_of, is_offending
 from reviewbot.report.templating import template
 from reviewbot.report.view import View
 
+OVERVIEW_FROM = 5
+"""More findings than this are listed in a table first."""
 _BAR_WIDTH = 240  # units of the interval picture's viewBox
 
 
@@ -30,7 +32,8 @@ def render(review: Review, view: View) -> str:
         verdict=visible(phrases.verdict(review)),
         is_complete=phrases.is_complete(review),
         is_clean=not phrases.open_findings(review.findings),
-        base=visible(f"{review.base.rev[:12]} {review.base.how}".strip()),
+        base=_base(review),
+        overview_from=OVERVIEW_FROM,
         cpus=", ".join(review.cpu),
         patches=[_patch(patch, review) for patch in review.patches],
         findings=[_finding(at, each, review, widest) for at, each in enumerate(ordered, start=1)],
@@ -44,6 +47,11 @@ def render(review: Review, view: View) -> str:
         ],
         notes=[visible(note) for note in review.notes],
     )
+
+
+def _base(review: Review) -> str:
+    rev, how = visible(review.base.rev[:12]), visible(review.base.how.rstrip("."))
+    return f"{rev} ({how})" if rev and how else rev or how
 
 
 def _patch(patch: PatchResult, review: Review) -> dict[str, Any]:
@@ -77,6 +85,7 @@ def _finding(at: int, finding: Finding, review: Review, widest: float) -> dict[s
         "chain": _chain(finding),
         "excerpt": _excerpt(finding, review),
         "cost": phrases.cost(cost),
+        "cycles": phrases.interval(cost.cycles),
         "basis": visible(cost.basis),
         "note": visible(cost.note),
         "facts": ", ".join(cost.facts),
