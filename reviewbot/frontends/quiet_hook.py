@@ -36,7 +36,7 @@ def is_quiet(directory: Path) -> bool:
     try:
         git = Git(directory, in_hook=True)
         # The whole of each file as context, so that one answer shows all that is around a change.
-        staged = git.run_bounded(
+        staged = git.diff(
             "diff-index", "--cached", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
             "--unified=1000000", "--src-prefix=a/", "--dst-prefix=b/", "HEAD", "--",
         )  # fmt: skip

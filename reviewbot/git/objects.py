@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO
 
 from reviewbot.errors import GitError
-from reviewbot.git.process import Git, decode
+from reviewbot.git.process import Answers, Git, decode, end
 
 MAX_BLOB_BYTES = 32 << 20
+ANSWER_TIMEOUT_S = 120.0  # without a single byte
 _HEX = re.compile(r"[0-9a-f]{4,64}")
+_NO_OBJECT = (b" missing", b" ambiguous", b" submodule")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,7 @@ class ObjectReader:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
+        self._answers: Answers | None = None
 
     def read(self, name: str, limit_bytes: int = MAX_BLOB_BYTES) -> tuple[str, str, bytes | None] | None:
         """(id, type, bytes) of an object; bytes are None above the limit; None if it is missing or ambiguous."""
@@ -57,9 +58,13 @@ class ObjectReader:
         for attempt in (1, 2):
             try:
                 return self._ask(name, limit_bytes)
+            except TimeoutError:
+                self.close()
+                waited = f"does not answer for {ANSWER_TIMEOUT_S:g} s"
+                raise GitError(f"git cat-file in {self._git.directory} {waited}, asked for {name!r}") from None
             except (OSError, EOFError):
                 self.close()
-                if attempt == 2 and not _HEX.fullmatch(name.partition("^")[0]):
+                if attempt == 2 and not _HEX.fullmatch(re.split(r"[\^:]", name)[0]):
                     return None  # some words for a revision, such as @{upstream} without one, are fatal to git
                 if attempt == 2:
                     raise GitError(f"git cat-file in {self._git.directory} ends while reading {name!r}") from None
@@ -69,51 +74,35 @@ class ObjectReader:
         raise AssertionError
 
     def _ask(self, name: str, limit_bytes: int) -> tuple[str, str, bytes | None] | None:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None or self._answers is None or self._process.poll() is not None:
+            self.close()
             self._process = self._git.start("cat-file", "--batch")
-        asked, answered = self._process.stdin, self._process.stdout
-        assert asked and answered
+            self._answers = Answers(self._process, ANSWER_TIMEOUT_S)
+        asked, answers = self._process.stdin, self._answers
+        assert asked
         asked.write(name.encode("utf-8", "surrogateescape") + b"\n")
         asked.flush()
-        header = answered.readline()
-        if not header.endswith(b"\n"):
-            raise EOFError
-        words = header.split()
-        if len(words) != 3 or not words[2].isdigit():
+        header = answers.line()
+        if header.endswith(_NO_OBJECT):
             return None
+        words = header.split()
+        if len(words) != 3 or not words[2].isdigit() or not _HEX.fullmatch(decode(words[0])):
+            raise EOFError  # this is no answer
         size_bytes = int(words[2])
-        content = _read_or_drain(answered, size_bytes, limit_bytes)
-        if answered.read(1) != b"\n":
+        content = answers.take(size_bytes) if size_bytes <= limit_bytes else None
+        if content is None:
+            answers.skip(size_bytes)
+        if answers.take(1) != b"\n":
             raise EOFError
         return words[0].decode(), words[1].decode(), content
 
     def close(self) -> None:
         if self._process is not None:
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream:
-                    with suppress(OSError):
-                        stream.close()
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+            process, self._process = self._process, None
+            end(process)
 
     def __del__(self) -> None:
         self.close()
-
-
-def _read_or_drain(stream: IO[bytes], size_bytes: int, limit_bytes: int) -> bytes | None:
-    if size_bytes <= limit_bytes:
-        content = stream.read(size_bytes)
-        if len(content) != size_bytes:
-            raise EOFError
-        return content
-    left = size_bytes
-    while left:
-        piece = len(stream.read(min(left, 1 << 20)))
-        if not piece:
-            raise EOFError
-        left -= piece
-    return None
 
 
 def is_plausible(name: str) -> bool:
@@ -152,13 +141,18 @@ def parse_commit(commit_id: str, content: bytes) -> Commit:
 
 
 def parse_entries(rows: bytes) -> Iterator[tuple[str, TreeEntry]]:
-    """(path, entry) from `ls-tree -r -z` (mode type id TAB path) or `ls-files -s -z` (mode id stage TAB path)."""
+    """(path, entry) from `ls-tree -r -z` (mode type id TAB path) or `ls-files -s -z` (mode id stage TAB path). Raises
+    GitError for anything else."""
     for row in rows.split(b"\0"):
-        head, tab, path = row.partition(b"\t")
-        if tab:
-            mode, second, third = head.split()
-            object_id = third if len(third) >= 40 else second
-            yield decode(path), TreeEntry(mode=mode.decode(), object_id=object_id.decode())
+        if not row:
+            continue
+        head, _, path = row.partition(b"\t")
+        words = head.split()
+        if len(words) != 3 or not path:
+            raise GitError(f"git lists files in a form that is not known: {decode(row[:80])!r}")
+        mode, second, third = words
+        object_id = third if len(third) >= 40 else second
+        yield decode(path), TreeEntry(mode=decode(mode), object_id=decode(object_id))
 
 
 def _text(raw: bytes, encoding: str) -> str:

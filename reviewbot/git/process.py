@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from reviewbot.errors import GitError
 MAX_OUTPUT_BYTES = 256 << 20
 TIMEOUT_S = 600.0
 OPENING_TIMEOUT_S = 30.0
+_PIECE_BYTES = 1 << 16
+_MAX_LINE_BYTES = 1 << 16
 
 _OVERRIDES = {
     "core.hooksPath": os.devnull,
@@ -77,39 +81,57 @@ class Git:
             raise GitError(f"git cannot be started in {self.directory}: {error.strerror}") from None
 
     def run(
-        self, *arguments: str, stdin: bytes = b"", accept: Collection[int] = (0,), timeout_s: float = TIMEOUT_S
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        accept: Collection[int] = (0,),
+        timeout_s: float | None = None,
+        ends: bytes = b"",
     ) -> bytes:
-        """Run git once and give its output. Raises GitError for another exit code or too long a run."""
+        """Run git once and give its output, which `ends` with that where it is not empty. Raises GitError for another
+        exit code, half an output, or more than `timeout_s` seconds (None: ten minutes)."""
         process = self.start(*arguments, stderr=subprocess.PIPE)
+        limit_s = TIMEOUT_S if timeout_s is None else timeout_s
         try:
-            output, complaint = process.communicate(stdin, timeout=timeout_s)
+            output, complaint = process.communicate(stdin, timeout=limit_s)
         except subprocess.TimeoutExpired:
-            raise GitError(f"git {arguments[0]} in {self.directory} took longer than {timeout_s:.0f} s") from None
+            raise self._failed(arguments, f"took longer than {limit_s:g} s") from None
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+            end(process)
         if process.returncode not in accept:
             first = decode(complaint).strip().partition("\n")[0].removeprefix("fatal: ")
-            reason = first or f"exit code {process.returncode}"
-            raise GitError(f"git {arguments[0]} in {self.directory} failed: {reason}")
+            raise self._failed(arguments, f"failed: {first or how_it_ended(process.returncode)}")
+        is_missing = not output and process.returncode == 0 and len(accept) > 1  # it has another code for "nothing"
+        is_cut = output and not output.endswith(ends)
+        is_noise = ends == b"\0" and (b"\0\0" in output or output.startswith(b"\0"))  # no path is empty
+        if is_missing or is_cut or is_noise:
+            raise self._failed(arguments, "gives half an answer")
         return output
 
-    def run_bounded(self, *arguments: str, limit_bytes: int = MAX_OUTPUT_BYTES) -> bytes:
-        """Run git once and give its output; above `limit_bytes` it raises GitError and does not fill the memory."""
+    def diff(self, *arguments: str, limit_bytes: int = MAX_OUTPUT_BYTES) -> bytes:
+        """Run git once and give the diff that it prints; above `limit_bytes` it raises GitError and does not fill the
+        memory."""
         process = self.start(*arguments)
-        assert process.stdin and process.stdout
+        assert process.stdin
         process.stdin.close()
         try:
-            output = process.stdout.read(limit_bytes + 1)
+            output = Answers(process, TIMEOUT_S).rest(limit_bytes + 1)
+            if len(output) > limit_bytes:
+                raise self._failed(arguments, f"gives more than {limit_bytes >> 20} MiB")
+            code = process.wait(TIMEOUT_S)
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise self._failed(arguments, f"took longer than {TIMEOUT_S:g} s") from None
         finally:
-            process.stdout.close()
-            code = process.wait()
-        if len(output) > limit_bytes:
-            raise GitError(f"git {arguments[0]} in {self.directory} gives more than {limit_bytes >> 20} MiB")
+            end(process)
         if code:
-            raise GitError(f"git {arguments[0]} in {self.directory} failed with exit code {code}")
+            raise self._failed(arguments, f"failed: {how_it_ended(code)}")
+        if output and not output.startswith(b"diff --"):
+            raise self._failed(arguments, "gives no diff")
         return output
+
+    def _failed(self, arguments: Sequence[str], what: str) -> GitError:
+        command = next(word for word in arguments if not word.startswith("-"))
+        return GitError(f"git {command} in {self.directory} {what}")
 
     def disarm_filters(self) -> None:
         """`git diff-files` may ask a clean filter about a file whose time is too close to the index's; none may run."""
@@ -123,13 +145,89 @@ class Git:
         """Take over the user's own `safe.directory`, which the overrides hide; whether one fits this directory."""
         user = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         command = ["git", "config", "--get-all", "safe.directory"]
-        listed = subprocess.run(command, cwd="/", env=user, capture_output=True, check=False).stdout
+        try:
+            listed = subprocess.run(
+                command, cwd="/", env=user, capture_output=True, check=False, timeout=OPENING_TIMEOUT_S
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return False
         parents = [str(path) for path in (self.directory, *self.directory.parents)]
         for value in decode(listed).splitlines():
             if value == "*" or any(fnmatchcase(parent, value) for parent in parents):
                 self._overrides["safe.directory"] = value
                 return True
         return False
+
+
+class Answers:
+    """What a process writes to its pipe. Raises EOFError where that ends too early, and TimeoutError where it is silent
+    for `silence_s` seconds."""
+
+    def __init__(self, process: subprocess.Popen[bytes], silence_s: float) -> None:
+        assert process.stdout
+        self._descriptor = process.stdout.fileno()
+        self._silence_s = silence_s
+        self._poll = select.poll()
+        self._poll.register(self._descriptor, select.POLLIN)
+        self._read = b""
+
+    def line(self) -> bytes:
+        """Up to a line end, without it."""
+        while b"\n" not in self._read:
+            if len(self._read) > _MAX_LINE_BYTES:
+                raise EOFError
+            self._read += self._more(_PIECE_BYTES)
+        found, _, self._read = self._read.partition(b"\n")
+        return found
+
+    def take(self, size_bytes: int) -> bytes:
+        """Exactly so many bytes."""
+        found = self._up_to(size_bytes)
+        if len(found) < size_bytes:
+            raise EOFError
+        return found
+
+    def skip(self, size_bytes: int) -> None:
+        """Pass over so many bytes, whatever their number."""
+        while size_bytes:
+            size_bytes -= len(self.take(min(size_bytes, 1 << 20)))
+
+    def rest(self, most_bytes: int) -> bytes:
+        """Everything to the end, but no more than so many bytes."""
+        return self._up_to(most_bytes)
+
+    def _up_to(self, size_bytes: int) -> bytes:
+        pieces = [self._read[:size_bytes]]
+        self._read = self._read[size_bytes:]
+        missing = size_bytes - len(pieces[0])
+        with suppress(EOFError):
+            while missing:
+                pieces.append(self._more(min(missing, _PIECE_BYTES)))
+                missing -= len(pieces[-1])
+        return b"".join(pieces)
+
+    def _more(self, most_bytes: int) -> bytes:
+        if not self._poll.poll(self._silence_s * 1000):
+            raise TimeoutError
+        if piece := os.read(self._descriptor, most_bytes):
+            return piece
+        raise EOFError
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Make sure that it has ended. What it may have started, and what holds its pipes, is not waited for."""
+    if process.poll() is None:
+        process.kill()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            with suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code of subprocess, for people."""
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def decode(name: bytes) -> str:

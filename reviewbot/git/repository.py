@@ -22,6 +22,8 @@ from reviewbot.git.objects import (
 )
 from reviewbot.git.process import OPENING_TIMEOUT_S, Git, decode
 
+HISTORY_TIMEOUT_S = 20.0
+
 _DIFF: tuple[str, ...] = (
     "--full-index",
     "-M",
@@ -35,6 +37,7 @@ _DIFF: tuple[str, ...] = (
 _DIFF += ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none", "--submodule=short")
 _GREP: tuple[str, ...] = ("grep", "-o", "-a", "-z", "--full-name", "--no-color", "--no-line-number", "--no-column")
 _GREP += ("--no-recurse-submodules",)
+_GREP_ROW = re.compile(rb"([^\0]+)\0([^\n\0]+)\n")
 _EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY_TREES[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 
@@ -58,7 +61,10 @@ class Repository:
         if not directory.is_dir():
             raise GitError(f"{directory} is not a directory")
         git = Git(directory.resolve(), in_hook=in_hook)
-        inside, git_directory, *up = os.fsdecode(_discover(git)).split("\n")
+        inside, _, rest = os.fsdecode(_discover(git)).partition("\n")
+        git_directory, *up = rest.split("\n")
+        if inside not in ("true", "false") or not git_directory.startswith("/") or not up:
+            raise GitError(f"git rev-parse in {git.directory} gives half an answer")
         root = None
         if inside == "true":
             root = git.directory = (git.directory / up[0]).resolve()
@@ -122,20 +128,22 @@ class Repository:
 
     def paths(self, rev: str) -> list[str]:
         """The paths of `tree(rev)`, sorted; several times as fast."""
-        return _split_paths(self._git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", rev))
+        return _split_paths(self._git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", rev, ends=b"\0"))
 
     def tree_rows(self, rev: str) -> bytes:
         """The same as git prints it: `mode type id TAB path NUL`, repeated."""
-        return self._git.run("ls-tree", "-r", "-z", "--full-tree", rev)
+        return self._git.run("ls-tree", "-r", "-z", "--full-tree", rev, ends=b"\0")
 
     def index_rows(self) -> bytes:
         """Everything staged, as git prints it: `mode id stage TAB path NUL`, repeated."""
-        return self._git.run("ls-files", "-s", "-z")
+        return self._git.run("ls-files", "-s", "-z", ends=b"\0")
 
     @cached_property
     def empty_tree(self) -> str:
         """The id of the tree that holds nothing, in the repository's hash."""
-        name = decode(self._git.run("rev-parse", "--show-object-format")).strip()
+        name = decode(self._git.run("rev-parse", "--show-object-format", ends=b"\n")).strip()
+        if name not in ("sha1", "sha256"):
+            raise GitError(f"{self} names its objects in a way that is not known: {name[:80]!r}")
         return _EMPTY_TREES[64 if name == "sha256" else 40]
 
     # The index and the work tree
@@ -149,17 +157,17 @@ class Repository:
 
     def paths_unlike_index(self) -> frozenset[str]:
         """Paths whose work tree file may differ from the index: changed, gone, in conflict, or left unwatched."""
-        changed = self._git.run("diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all")
+        question = ("diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all")
+        changed = self._git.run(*question, ends=b"\0")
         names = {decode(name) for name in changed.split(b"\0") if name}
         # not H: S is not checked out, lower case is assumed unchanged, M is in conflict
-        unwatched = re.findall(rb"(?:\A|\0)(?!H )\S ([^\0]+)", self._git.run("ls-files", "-v", "-z"))
+        unwatched = re.findall(rb"(?:\A|\0)(?!H )\S ([^\0]+)", self._git.run("ls-files", "-v", "-z", ends=b"\0"))
         return frozenset(names | set(map(decode, unwatched)))
 
     def paths_unlike_commit(self, rev: str) -> frozenset[str]:
         """Paths that differ between the index and a resolved commit, on either side."""
-        changed = self._git.run(
-            "diff-index", "--cached", "--name-only", "--no-renames", "-z", "--no-ext-diff", rev, "--"
-        )
+        question = ("diff-index", "--cached", "--name-only", "--no-renames", "-z", "--no-ext-diff", rev, "--")
+        changed = self._git.run(*question, ends=b"\0")
         return frozenset(decode(name) for name in changed.split(b"\0") if name)
 
     def grep(self, words: Collection[str], suffixes: Collection[str], rev: str | None = None) -> dict[str, set[str]]:
@@ -174,11 +182,17 @@ class Repository:
             output = self._grep(
                 "-E", [*command[:1], "-w", *command[1:]], [f"({words})" for words in _alternatives(found)]
             )
-        prefix = len(rev) + 1 if rev else 0
-        for row in output.split(b"\n"):
-            path, separator, word = row.rpartition(b"\0")
-            if separator:
-                found.setdefault(decode(word), set()).add(decode(path[prefix:]))
+        prefix, end = len(rev) + 1 if rev else 0, 0
+        for row in _GREP_ROW.finditer(output):  # a path may hold a line end
+            path, word = decode(row[1][prefix:]), decode(row[2])
+            if row.start() != end or word not in found:
+                break
+            found[word].add(path)
+            end = row.end()
+        if end != len(output):
+            raise GitError(
+                f"git grep in {self} answers in a form that is not known: {decode(output[end : end + 80])!r}"
+            )
         return found
 
     def files_holding(self, words: Collection[str], globs: Sequence[str], rev: str | None = None) -> tuple[str, ...]:
@@ -196,7 +210,8 @@ class Repository:
 
     def _grep(self, syntax: str, command: Sequence[str], patterns: Sequence[str]) -> bytes:
         (name, *rest), stdin = command, "\n".join(patterns).encode("utf-8", "surrogateescape")
-        return self._git.run("--no-literal-pathspecs", name, syntax, *rest, stdin=stdin, accept=(0, 1))
+        ends = b"\0" if "-l" in rest else b"\n"
+        return self._git.run("--no-literal-pathspecs", name, syntax, *rest, stdin=stdin, accept=(0, 1), ends=ends)
 
     # History and diffs
 
@@ -205,18 +220,19 @@ class Repository:
         parents first, and how many merges among them were left out."""
         known = ["--not", *without, *(["--remotes"] if remotes else [])]
         rows = decode(
-            self._git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *known, "--")
+            self._git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *known, "--", ends=b"\n")
         ).splitlines()
         single = tuple(row.split(" ", 1)[0] for row in rows if row.count(" ") < 2)
         return single, len(rows) - len(single)
 
-    def recent_commits(self, paths: Sequence[str], limit: int, timeout_s: float = 20.0) -> tuple[str, ...]:
+    def recent_commits(self, paths: Sequence[str], limit: int) -> tuple[str, ...]:
         """Ids of at most `limit` commits: HEAD, newest tags and branches, then what touched `paths` lately."""
-        refs = self._git.run("for-each-ref", "--sort=-creatordate", f"--count={limit // 2}", "--format=%(objectname)")
+        newest = ("--sort=-creatordate", f"--count={limit // 2}", "--format=%(objectname)")
+        refs = self._git.run("for-each-ref", *newest, ends=b"\n")
         ids = [commit for name in ("HEAD", *decode(refs).split()) if (commit := self._commit_or_none(name))]
         with suppress(GitError):  # a long history may take longer than a guess at the base is worth
             walk = ("rev-list", "--all", f"--max-count={limit // 2}", "--", *paths)
-            ids += decode(self._git.run(*walk, timeout_s=timeout_s)).split()
+            ids += decode(self._git.run(*walk, timeout_s=HISTORY_TIMEOUT_S, ends=b"\n")).split()
         return tuple(dict.fromkeys(ids))[:limit]
 
     def _commit_or_none(self, rev: str) -> str | None:
@@ -225,20 +241,24 @@ class Repository:
 
     def changed_entries(self, before: str, after: str) -> dict[str, TreeEntry | None]:
         """path -> entry in `after` (None: gone) of everything that differs between two resolved commits or trees."""
-        fields = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, "--").split(b"\0")
+        question = ("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after, "--")
+        fields = self._git.run(*question, ends=b"\0").split(b"\0")
         changed: dict[str, TreeEntry | None] = {}
         for head, path in zip(fields[0::2], fields[1::2], strict=False):
-            _, mode, _, object_id, _ = decode(head).split(" ")
+            words = decode(head).split(" ")
+            if len(words) != 5:
+                raise GitError(f"git diff-tree in {self} answers in a form that is not known: {decode(head[:80])!r}")
+            _, mode, _, object_id, _ = words
             changed[decode(path)] = TreeEntry(mode=mode, object_id=object_id) if mode.strip("0") else None
         return changed
 
     def diff_of_commit(self, commit_id: str) -> bytes:
         """The diff of a resolved commit against its first parent, or against nothing for a root commit."""
-        return self._git.run_bounded("diff-tree", "-r", "-p", "--root", "--no-commit-id", *_DIFF, commit_id, "--")
+        return self._git.diff("diff-tree", "-r", "-p", "--root", "--no-commit-id", *_DIFF, commit_id, "--")
 
     def diff_of_index(self, against: str | None = None) -> bytes:
         """What is staged, as a diff against a resolved commit (None: against nothing, before the first commit)."""
-        return self._git.run_bounded("diff-index", "--cached", "-p", *_DIFF, against or self.empty_tree, "--")
+        return self._git.diff("diff-index", "--cached", "-p", *_DIFF, against or self.empty_tree, "--")
 
 
 def _split_paths(listing: bytes) -> list[str]:

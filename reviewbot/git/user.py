@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from reviewbot.errors import GitError
+from reviewbot.git.process import OPENING_TIMEOUT_S
 
 
 def user_setting(directory: Path, name: str) -> str | None:
@@ -45,7 +46,11 @@ def hooks_directory(directory: Path) -> Path:
 
 def _ask(directory: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=directory, capture_output=True, check=False, timeout=OPENING_TIMEOUT_S
+        )
     except OSError as error:
         raise GitError(f"git cannot be started in {directory}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git {arguments[0]} in {directory} took longer than {OPENING_TIMEOUT_S:g} s") from None
     return os.fsdecode(done.stdout).removesuffix("\n") if done.returncode == 0 else None
