@@ -20,6 +20,7 @@ from reviewbot.findings.history import Life
 from reviewbot.findings.review import Base, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
+from reviewbot.grammar import plural
 from reviewbot.pipeline import ReviewOptions, graphs_of, with_edits
 from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook
@@ -204,7 +205,8 @@ def _subject(tree: SourceTree, wanted: Sequence[str]) -> str:
 
 def _what_was_read(inspections: Mapping[str, Inspection]) -> str:
     blocks = sum(each.blocks_seen for each in inspections.values())
-    return f"{len(inspections)} files touch user memory, with {blocks} blocks in them"
+    touching = "1 file touches" if len(inspections) == 1 else f"{plural(len(inspections), 'file')} touch"
+    return f"{touching} user memory, with {plural(blocks, 'block')} in {'it' if len(inspections) == 1 else 'them'}"
 
 
 def tree_of(repository: Repository, rev: str | None) -> tuple[SourceTree, Base]:

@@ -247,7 +247,7 @@ def test_an_input_without_patch_is_refused_and_says_what_it_is(message: Message,
 def test_several_mails_without_patch_are_counted() -> None:
     with pytest.raises(InputError, match="3 mails, all replies"):
         find_series([mail(f"Re: x{at}", "no\n") for at in range(3)])
-    with pytest.raises(InputError, match="2 replies, 1 pull requests"):
+    with pytest.raises(InputError, match="2 replies, a pull request"):
         find_series([mail("Re: a", "no\n"), mail("Re: b", "no\n"), mail("[GIT PULL] c", "no\n")])
     with pytest.raises(InputError, match="no mail"):
         find_series([])

@@ -9,6 +9,7 @@ from typing import Protocol
 from reviewbot.backfill.archive import Archive, RawMail
 from reviewbot.backfill.store import Store
 from reviewbot.backfill.windows import Item, Sorted, Windows
+from reviewbot.grammar import plural
 
 _TELL_EVERY_S = 5.0
 
@@ -57,7 +58,10 @@ class Run:
 
     def summary(self) -> str:
         """What this run did."""
-        return f"{self._mails:,} mails and {self._series:,} series in this run, {self.rate:,.0f} mails a second"
+        return f"{self._read_so_far()} in this run, {plural(round(self.rate), 'mail', f'{self.rate:,.0f}')} a second"
+
+    def _read_so_far(self) -> str:
+        return f"{plural(self._mails, 'mail', f'{self._mails:,}')} and {self._series:,} series"
 
     def _read(self) -> Iterator[RawMail]:
         for mail in self._archive.mails(self._store.start):
@@ -92,4 +96,5 @@ class Run:
         self._store.commit()
         total = self._end or self._archive.total
         of = f" of {total:,}" if total else ""
-        self._tell(f"{self._position + 1:,}{of} mails, {self._series:,} series, {self.rate:,.0f} mails a second")
+        done = plural(total or self._position + 1, "mail", f"{self._position + 1:,}{of}")
+        self._tell(f"{done}, {self._series:,} series, {plural(round(self.rate), 'mail', f'{self.rate:,.0f}')} a second")

@@ -9,6 +9,7 @@ from reviewbot.cost.budget import cost_of_pairs
 from reviewbot.cost.environment import CpuChoice, choose_cpu
 from reviewbot.errors import UsageError
 from reviewbot.findings.finding import Cost
+from reviewbot.grammar import plural
 from reviewbot.graph.code import CodeReader
 from reviewbot.graph.configuration import Configuration
 from reviewbot.graph.find_function import Found, find_functions
@@ -69,7 +70,9 @@ def _definitions(reader: CodeReader, name: str, arch: str | None) -> tuple[Found
         raise UsageError(f"There is no function {name!r} in {reader.tree.label}; write path:name to say where it is.")
     if len(found) > MAX_DEFINITIONS:
         places = ", ".join(each.path for each in found[:3])
-        raise UsageError(f"{name} is defined {len(found)} times ({places}, …); name one as path:name, or give --arch.")
+        raise UsageError(
+            f"{name} is defined {plural(len(found), 'time')} ({places}, …); name one as path:name, or give --arch."
+        )
     return found
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reviewbot.cost.environment import Environment
 from reviewbot.cost.interval import ZERO, plus, product, times, to_ns
 from reviewbot.findings.finding import Confidence, Cost, Cycles, Per
+from reviewbot.grammar import plural
 from reviewbot.rulebook.cpu_models import CpuModel, Event, Figure, Trust
 
 _LABELS = {
@@ -120,7 +121,7 @@ def to_cost(
 def _explain(terms: Sequence[Term], cycles: Cycles, figures: Sequence[Figure]) -> str:
     if not terms:
         return "0 cycles: no figure applies."
-    total = f"{_say(cycles.typ)} cycles ({_say(cycles.low)} to {_say(cycles.high)})"
+    total = f"{plural(cycles.typ, 'cycle', _say(cycles.typ))} ({_say(cycles.low)} to {_say(cycles.high)})"
     origins = ", ".join(dict.fromkeys(figure.origin.value for figure in figures))
     return f"{' + '.join(term.text for term in terms)} = {total}; {origins}"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from reviewbot import __version__
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.errors import DeliveryError
+from reviewbot.grammar import plural
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,8 +58,8 @@ def backlog(ledger: Ledger) -> Backlog:
 def health_line(pulse: Pulse, left: Backlog) -> str:
     """`ok: …` or `trouble: …`, one line."""
     figures = (
-        f"{pulse.counts['reviewed']} reviewed, {pulse.counts['sent_check']} checks and "
-        f"{pulse.counts['sent_mail']} mails sent, "
+        f"{pulse.counts['reviewed']} reviewed, {plural(pulse.counts['sent_check'], 'check')} and "
+        f"{plural(pulse.counts['sent_mail'], 'mail')} sent, "
         f"{left.waiting_jobs} waiting, {left.pending} to send, {left.uncertain} unclear, {left.failed} failed"
     )
     return f"trouble: {pulse.trouble}; {figures}" if pulse.trouble else f"ok: {figures}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reviewbot.findings.finding import Confidence, Cost, Finding, HeldBack, Observation, Severity, Status
 from reviewbot.findings.fingerprint import fingerprints
 from reviewbot.findings.history import Life
+from reviewbot.grammar import plural
 from reviewbot.rulebook.catalogue import CatalogueEntry
 
 NOT_CHANGED = "not changed by the series"
@@ -116,7 +117,7 @@ def _why_held_back(finding: Finding, entry: CatalogueEntry, *, is_whole_tree: bo
         return "a hint, shown on demand"
     threshold = min(entry.threshold(variant, arch) for arch in finding.observation.arch or (None,))
     if finding.cost.cycles.typ < threshold:
-        return f"below the threshold of {threshold:g} cycles"
+        return f"below the threshold of {plural(threshold, 'cycle', f'{threshold:g}')}"
     return ""
 
 

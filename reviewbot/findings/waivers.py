@@ -13,6 +13,7 @@ from reviewbot.config import Layer, resolve_tables
 from reviewbot.errors import ConfigError
 from reviewbot.findings.finding import Finding, HeldBack
 from reviewbot.findings.review import Review
+from reviewbot.grammar import plural
 
 BASELINE_VERSION = 2
 MAX_BASELINE_BYTES = 200_000_000
@@ -120,7 +121,7 @@ def _unused(
         yield f"Baseline entry matches nothing: {each}."
     if len(unused) > MAX_UNUSED:
         rest = len(unused) - MAX_UNUSED
-        yield f"Baseline: {rest} more {'entry matches' if rest == 1 else 'entries match'} nothing."
+        yield f"Baseline: {plural(rest, 'more entry')} {'matches' if rest == 1 else 'match'} nothing."
 
 
 def _is_judged(known: Known, review: Review) -> bool:

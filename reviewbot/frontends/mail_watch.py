@@ -19,6 +19,7 @@ from reviewbot.frontends.isolation import ReviewFailedError
 from reviewbot.frontends.mail_sources import NewMail, Source
 from reviewbot.frontends.patchwork_watch import Finder, Reviewer
 from reviewbot.frontends.watching import Desk, deliver
+from reviewbot.grammar import plural
 from reviewbot.mail.decode import decode_message
 from reviewbot.mail.message import Message
 from reviewbot.series.patch import Series
@@ -170,7 +171,9 @@ class MailWatcher:
             return
         try:
             if job.attempts > 2 * self._desk.bot.attempts:
-                raise ReviewFailedError(f"the process ended {job.attempts - 1} times while it worked on this series")
+                raise ReviewFailedError(
+                    f"the process ended {plural(job.attempts - 1, 'time')} while it worked on this series"
+                )
             self._handle(job, where)
         except StopAsked:
             self._jobs.give_back(job, due_at=self._desk.clock.now(), counts=False)

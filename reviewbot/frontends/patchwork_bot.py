@@ -10,6 +10,7 @@ import click
 
 from reviewbot.errors import DeliveryError, FetchError, ReviewbotError, UsageError
 from reviewbot.frontends.options import config_option, review_options, to_wish
+from reviewbot.grammar import plural
 
 if TYPE_CHECKING:
     from reviewbot.delivery.outbox import Draft, Outbox
@@ -190,7 +191,7 @@ class _Poster:
         items = [each for each in self._outbox.items((*OPEN, State.FAILED), 1000) if each.id in self._put]
         if items:
             raise DeliveryError(
-                f"{len(items)} checks did not get through ({items[0].note}); "
+                f"{plural(len(items), 'check')} did not get through ({items[0].note}); "
                 "the next 'patchwork review --post' or 'patchwork watch' tries again, see 'reviewbot ledger'"
             )
 

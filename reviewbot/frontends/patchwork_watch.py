@@ -20,6 +20,7 @@ from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Outcome, Review
 from reviewbot.frontends.isolation import ReviewFailedError
 from reviewbot.frontends.watching import Desk, deliver
+from reviewbot.grammar import plural
 from reviewbot.http import StatusError
 from reviewbot.mail.message import Message
 from reviewbot.report.phrases import OUTCOMES
@@ -178,7 +179,9 @@ class PatchworkWatcher:
         now = self._desk.clock.now
         try:
             if job.attempts > 2 * self._desk.bot.attempts:
-                raise ReviewFailedError(f"the process ended {job.attempts - 1} times while it worked on this series")
+                raise ReviewFailedError(
+                    f"the process ended {plural(job.attempts - 1, 'time')} while it worked on this series"
+                )
             self._handle(job, where)
         except StopAsked:
             self._jobs.give_back(job, due_at=now(), counts=False)

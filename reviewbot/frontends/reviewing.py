@@ -17,6 +17,7 @@ from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
 from reviewbot.frontends.guard import say
 from reviewbot.frontends.options import Wish
+from reviewbot.grammar import plural
 from reviewbot.progress import Progress
 
 if TYPE_CHECKING:
@@ -124,7 +125,10 @@ def _above(least: float | None, review: Review) -> Review:
         for finding in review.findings
         if finding.cost.cycles.typ < least and finding.severity is not Severity.ERROR
     ]
-    held = tuple(HeldBack(finding=each, reason=f"costs less than {least:g} cycles (--min-cycles)") for each in cheap)
+    held = tuple(
+        HeldBack(finding=each, reason=f"costs less than {plural(least, 'cycle', f'{least:g}')} (--min-cycles)")
+        for each in cheap
+    )
     kept = tuple(finding for finding in review.findings if finding not in cheap)
     return replace(review, findings=kept, held_back=(*review.held_back, *held))
 

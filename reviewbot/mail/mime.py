@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from reviewbot.grammar import plural
 from reviewbot.mail.charset import decode_text
 from reviewbot.mail.headers import read_headers, split_head
 from reviewbot.mail.limits import Limits
@@ -100,7 +101,7 @@ def _prefer_patch_files(reading: _Reading) -> None:
     """A patch attached as a file is often pasted into the text too, and mangled there: the file is meant."""
     attached = [at for at in reading.patches if _DIFF.search(reading.texts[at])]
     if len(attached) > 1:
-        reading.problems.append(f"The mail has {len(attached)} patches attached; they were read as one")
+        reading.problems.append(f"The mail has {plural(len(attached), 'patch')} attached; they were read as one")
     for at, text in enumerate(reading.texts):
         if attached and at not in reading.patches and (pasted := _DIFF.search(text)):
             reading.texts[at] = text[: pasted.start()]

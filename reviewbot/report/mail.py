@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from reviewbot import __version__
 from reviewbot.findings.finding import Finding, Status
 from reviewbot.findings.review import PatchResult, Review
+from reviewbot.grammar import plural
 from reviewbot.report import phrases
 from reviewbot.report.escape import visible
 from reviewbot.report.excerpt import excerpt_of, is_offending
@@ -129,12 +130,12 @@ def _remark_lines(finding: Finding) -> Iterator[str]:
 
 def _gap_line(review: Review, patch: int) -> str:
     count = sum(1 for gap in review.gaps if gap.patch in (None, patch))
-    return f"{phrases.plural(count, 'place')} could not be reviewed, so there may be more." if count else ""
+    return f"{plural(count, 'place')} could not be reviewed, so there may be more." if count else ""
 
 
 def _patch_line(patch: PatchResult, review: Review) -> str:
     found = len(phrases.open_findings(phrases.patch_findings(review, patch)))
-    words = phrases.plural(found, "finding") if found else phrases.OUTCOMES[patch.outcome]
+    words = plural(found, "finding") if found else phrases.OUTCOMES[patch.outcome]
     reason = f": {patch.reason}" if patch.reason and patch.outcome not in phrases.COMPLETE else ""
     return _wrap(visible(f"{phrases.number_of(patch.index, review)} {words}{reason}"), "  ")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from reviewbot.findings.finding import Cost, Cycles, Finding, Gap, HeldBack, Link, Severity, Status
 from reviewbot.findings.review import Count, Outcome, PatchResult, Review
 from reviewbot.findings.triage import NOT_CHANGED
+from reviewbot.grammar import plural
 
 OUTCOMES = {
     Outcome.REVIEWED: "reviewed",
@@ -41,13 +42,6 @@ def open_findings(findings: Iterable[Finding]) -> list[Finding]:
 def in_reading_order(findings: Iterable[Finding]) -> list[Finding]:
     """What stands first, then what a later patch mends, then what the series fixes; else as it was."""
     return sorted(findings, key=lambda each: (each.status is Status.FIXED, each.fixed_by is not None))
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 finding`, `2 findings`, `3 switches`."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun}es" if noun.endswith(("s", "ch", "x")) else f"{count} {noun}s"
 
 
 def number_of(patch: int | None, review: Review) -> str:
@@ -104,11 +98,13 @@ def figure(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def interval(cycles: Cycles, unit: str = "cycles") -> str:
-    """`260 cycles (208 to 300)`."""
+def interval(cycles: Cycles, unit: str = "") -> str:
+    """`260 cycles (208 to 300)`; in another `unit`, `68 ns (55 to 79)`."""
+    typical = figure(cycles.typ)
+    words = f"{typical} {unit}" if unit else plural(1 if typical == "1" else 2, "cycle", typical)
     if cycles.low == cycles.high:
-        return f"{figure(cycles.typ)} {unit}"
-    return f"{figure(cycles.typ)} {unit} ({figure(cycles.low)} to {figure(cycles.high)})"
+        return words
+    return f"{words} ({figure(cycles.low)} to {figure(cycles.high)})"
 
 
 def cost(value: Cost) -> str:

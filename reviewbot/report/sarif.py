@@ -11,6 +11,7 @@ from reviewbot import __version__
 from reviewbot.findings.edit import Edit
 from reviewbot.findings.finding import Finding, Gap, HeldBack, Link, Place, Severity, Status
 from reviewbot.findings.review import Review
+from reviewbot.grammar import plural
 from reviewbot.report import phrases
 from reviewbot.report.escape import visible
 from reviewbot.report.excerpt import offending_line
@@ -41,7 +42,7 @@ def _run(review: Review, view: View) -> dict[str, Any]:
     results = [_result(finding, entry, slugs, seen, review) for finding, entry in rows[:MAX_RESULTS]]
     notifications = [_gap(gap) for gap in review.gaps] + _outcomes(review)
     if len(rows) > MAX_RESULTS:
-        left_out = f"{len(rows) - MAX_RESULTS} results left out: the format allows {MAX_RESULTS}."
+        left_out = f"{plural(len(rows) - MAX_RESULTS, 'result')} left out: the format allows {MAX_RESULTS}."
         notifications.append(_notification("error", left_out))
     return {
         "tool": {"driver": _driver(slugs, view)},

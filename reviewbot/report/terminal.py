@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from reviewbot.findings.finding import Finding, Severity, Status
 from reviewbot.findings.review import Outcome, PatchResult, Review, SourceExcerpt, SwitchBudget
+from reviewbot.grammar import plural
 from reviewbot.report import phrases
 from reviewbot.report.escape import expand, visible
 from reviewbot.report.excerpt import excerpt_of, is_offending
@@ -97,7 +98,7 @@ def _reasons(review: Review) -> dict[str, list[str]]:
 
 def _outcome(patch: PatchResult, review: Review) -> str:
     found = phrases.open_findings(phrases.patch_findings(review, patch))
-    words = phrases.plural(len(found), "finding") if found else phrases.OUTCOMES[patch.outcome]
+    words = plural(len(found), "finding") if found else phrases.OUTCOMES[patch.outcome]
     if found and patch.outcome is not Outcome.REVIEWED:
         words += f", {phrases.OUTCOMES[patch.outcome]}"
     return words

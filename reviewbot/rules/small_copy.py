@@ -16,6 +16,7 @@ from reviewbot.csyntax.function_scope import scope_of
 from reviewbot.csyntax.roles import role_of
 from reviewbot.csyntax.sizes import ObjectKind, ObjectResult, SizeForm, SizeResult, evaluate_size, kernel_object
 from reviewbot.findings.finding import Access, Observation
+from reviewbot.grammar import plural
 from reviewbot.rulebook.primitives import Direction
 from reviewbot.rulebook.types import types_with
 from reviewbot.rules.copies import FunctionText, TextCall
@@ -127,5 +128,5 @@ def _fits(size: SizeResult, target: ObjectResult) -> bool:
 def _widths(size: SizeResult) -> str:
     if size.ilp32 is None or size.lp64 is None or size.ilp32 == size.lp64:
         number = size.lp64 if size.lp64 is not None else size.ilp32
-        return "1 byte" if number == 1 else f"{number} bytes"
-    return f"{size.ilp32} bytes on 32 bit, {size.lp64} on 64 bit"
+        return plural(number or 0, "byte")
+    return f"{plural(size.ilp32, 'byte')} on 32 bit, {size.lp64} on 64 bit"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from reviewbot.errors import GitError, InputError
 from reviewbot.git import Commit, Repository
+from reviewbot.grammar import plural
 from reviewbot.mail.message import Address
 from reviewbot.series.diff import parse_diff
 from reviewbot.series.patch import Patch, Problem, Series
@@ -78,7 +79,7 @@ def _default_range(repository: Repository) -> str:
 
 def _to_series(repository: Repository, commits: Sequence[str], merges: int, name: str) -> Series:
     if len(commits) > MAX_COMMITS:
-        raise InputError(f"{name!r} holds {len(commits)} commits; the limit for one series is {MAX_COMMITS}")
+        raise InputError(f"{name!r} holds {plural(len(commits), 'commit')}; the limit for one series is {MAX_COMMITS}")
     patches = tuple(_to_patch(repository, commit, index) for index, commit in enumerate(commits, 1))
     notes = (f"{merges} merge commit{'s' if merges > 1 else ''} left out",) if merges else ()
     subject = patches[0].subject if len(patches) == 1 else name

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reviewbot.errors import InputError
+from reviewbot.grammar import plural
 from reviewbot.mail.bulk import collector_paused
 from reviewbot.mail.charset import to_bytes
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
@@ -126,9 +127,9 @@ def _what_was_found(mails: Sequence[SortedMail]) -> str:
         kind, mail = mails[0].kind, mails[0]
         return f"No patch found: the only mail ({mail.message.origin}) is {_ONE[kind]}; {_NEXT}"
     if len(counts) == 1:
-        return f"No patch found: {len(mails)} mails, all {next(iter(counts)).value}; {_NEXT}"
-    listed = ", ".join(f"{count} {kind.value}" for kind, count in counts.most_common())
-    return f"No patch found among {len(mails)} mails ({listed}); {_NEXT}"
+        return f"No patch found: {plural(len(mails), 'mail')}, all {next(iter(counts)).value}; {_NEXT}"
+    listed = ", ".join(_ONE[kind] if count == 1 else f"{count} {kind.value}" for kind, count in counts.most_common())
+    return f"No patch found among {plural(len(mails), 'mail')} ({listed}); {_NEXT}"
 
 
 _NEXT = "give the thread that holds the patches"
@@ -139,5 +140,5 @@ _ONE = {
     MailKind.AUTOMATIC: "an automatic mail",
     MailKind.NOTICE: "a notice about an applied patch",
     MailKind.PULL: "a pull request",
-    MailKind.OTHER: "without a diff",
+    MailKind.OTHER: "a mail without a diff",
 }

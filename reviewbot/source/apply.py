@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reviewbot.errors import InputError
+from reviewbot.grammar import plural
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk
 
 _SEARCHED_LINES = 20_000_000  # for all hunks of one file
@@ -179,7 +180,7 @@ class _Image:
                 f"it stands at line {start + 1}, but not where the patch says it must (at the start or end of the file)"
             )
         if start + wrong >= len(self._lines):
-            return f"the file has {len(self._lines)} lines, and the patch expects more"
+            return f"the file has {plural(len(self._lines), 'line')}, and the patch expects more"
         return (
             f"line {start + wrong + 1} and what follows are not what the patch expects, here or elsewhere in the file"
         )
