@@ -40,7 +40,7 @@ BODIES: dict[str, tuple[str, list[str]]] = {
     "do once": ("do { a(); if (x) break; b(); } while (0); c();", ["a() !x b() c()", "a() ?x c()"]),
     "for": ("for (i = 0; i < n; i++) a();", ["i= !i<n", "i= ?i<n a() i= !i<n"]),
     "continue": ("while (x) { if (y) continue; a(); }", ["!x", "?x !y a() !x", "?x ?y !x"]),
-    "a loop of a macro": ("for_each_thing(t) a();", ["", "a()"]),
+    "a loop of a macro": ("for_each_thing(t) a();", ["for_each_thing()", "for_each_thing() a() for_each_thing()"]),
     "switch": ("switch (x) { case 1: a(); break; case 2: b(); default: c(); }", ["?x==1 a()", "?x==2 b() c()", "c()"]),
     "switch without default": ("switch (x) { case 1: a(); } b();", ["?x==1 a() b()", "b()"]),
     "a range of cases": ("switch (x) { case 1 ... 4: a(); }", ["", "?x==1 a()"]),

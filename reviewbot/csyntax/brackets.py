@@ -35,19 +35,21 @@ def _pairs(text: bytes, brackets: re.Pattern[bytes]) -> dict[int, int]:
     return pairs
 
 
-def split_arguments(text: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """The (start, end) of each argument between the offsets behind `(` and of `)`; blanks around them are left out."""
+def split_arguments(text: bytes, start: int, end: int, source: bytes | None = None) -> list[tuple[int, int]]:
+    """The (start, end) of each argument between the offsets behind `(` and of `)`; blanks around them are left out:
+    those of `source`, where `text` is that with something blanked or replaced."""
+    written = text if source is None else source
     spans: list[tuple[int, int]] = []
     depth, begin = 0, start
     for match in _ARGUMENT_STOPS.finditer(text, start, end):
         char = match.group()
         if char == b",":
             if depth == 0:
-                spans.append(_stripped(text, begin, match.start()))
+                spans.append(_stripped(written, begin, match.start()))
                 begin = match.end()
         else:
             depth += 1 if char in b"([{" else -1
-    last = _stripped(text, begin, end)
+    last = _stripped(written, begin, end)
     if spans or last[0] < last[1]:
         spans.append(last)
     return spans

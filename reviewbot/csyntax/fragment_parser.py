@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tree_sitter import Tree
 
 _LABEL = re.compile(rb"(?<![\w?:'\"])([A-Za-z_]\w*)[ \t]*:(?![:\w])")
+MAX_WRAPPERS = 3
+"""Macros round macros round a scoped access."""
+
 _NOT_LABELS = frozenset({"default", "case"})
 _WORD_BEFORE_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 
@@ -26,7 +29,7 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
     """Normalise and parse a fragment whose text is `{ … }`; gives the tree (keep it), the body and the fragment as
     parsed."""
     clean = blank_comments(fragment.source, literals=True)
-    scoped = frozenset(name for name in _heads(clean) if is_scoped(meaning, name))
+    scoped = frozenset(name for name in _heads(clean) if is_scoped(meaning, name) or wraps_scope(meaning, name))
     normal = normalise(clean, meaning.words, scoped)
     labels = dict(fragment.labels)
     if fragment.is_expansion:
@@ -43,6 +46,17 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
 
 def _heads(text: bytes) -> set[str]:
     return {match.group(1).decode() for match in _WORD_BEFORE_PARENTHESIS.finditer(text)}
+
+
+def wraps_scope(meaning: Meaning, name: str, depth: int = MAX_WRAPPERS) -> bool:
+    """Whether a macro, or one that it uses, heads its statement by a scoped access."""
+    if depth == 0 or meaning.primitive(name) is not None:
+        return False
+    return any(
+        is_scoped(meaning, each) or (each != name and wraps_scope(meaning, each, depth - 1))
+        for macro in meaning.macros(name, is_call=True)
+        for each in sorted(_heads(macro.body))
+    )
 
 
 def is_scoped(meaning: Meaning, name: str) -> bool:

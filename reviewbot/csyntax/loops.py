@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reviewbot.csyntax.flow import Guard, Loop
+from reviewbot.csyntax.flow import Call, Guard, Loop
 from reviewbot.csyntax.flow_graph import End, FlowGraph
 from reviewbot.csyntax.fragment import Fragment
-from reviewbot.csyntax.fragment_parser import is_scoped
+from reviewbot.csyntax.fragment_parser import is_scoped, wraps_scope
 from reviewbot.csyntax.jumps import JumpReader, Target
+from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, operator_of, span, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
+_BODY = "__the_statement_behind"  # as a parameter of the macro before it
 _FOR_BOUND = re.compile(r"[<>]=?|!=")
 
 
@@ -41,9 +43,12 @@ class LoopReader(JumpReader):
         if macro is not None and is_scoped(self.meaning, macro):
             self.read_scoped(node, fragment, macro)
             return
+        if macro is not None and wraps_scope(self.meaning, macro) and self._read_with_body(node, fragment, macro):
+            return
         head = self.graph.add(None)
         self._enter_loop(node, fragment)
         if macro is not None:
+            self._read_head(field_of(node, "condition"), fragment, macro)
             self.value(field_of(node, "condition"), fragment)
             branch = self.graph.add(None)
             true: list[End] = [(branch, None)]
@@ -55,6 +60,36 @@ class LoopReader(JumpReader):
         self.graph.join(self.graph.ends + target.continues, head)
         self.graph.loop_stack.pop()
         self.graph.ends = false + target.breaks
+
+    def _read_with_body(self, node: Syntax, fragment: Fragment, macro: str) -> bool:
+        """A macro that heads its statement by a scoped access, read together with that statement as the preprocessor
+        puts them. False: it cannot be followed."""
+        body = node.child_by_field_name("body")
+        if body is None or macro in self.expanding:
+            return False
+        begin, end = span(body)
+        statement = Argument(text=fragment.source[begin:end], offset=fragment.place(begin)[0])
+        arguments = (statement, *self.arguments_between(field_of(node, "condition"), fragment))
+        macros = tuple(
+            replace(each, parameters=(_BODY, *(each.parameters or ())), body=each.body + b" " + _BODY.encode())
+            for each in self.meaning.macros(macro, is_call=True)
+        )
+        return self.follow(macros, arguments, node, fragment) is not None
+
+    def _read_head(self, arguments: Syntax, fragment: Fragment, macro: str) -> None:
+        """What the macro at the head of a loop runs: its body is read as a loop with nothing in it, and where it cannot
+        be followed it is a call. It leads nowhere else than into the loop and out of it."""
+        if macro in self.expanding:
+            return
+        before = self.graph.ends
+        values = self.arguments_between(arguments, fragment)
+        self.in_arguments += 1
+        if self.follow(self.meaning.macros(macro, is_call=True), values, arguments, fragment) is None:
+            offset, via = fragment.place(span(arguments)[0])
+            self.graph.ends = before
+            self.graph.add(Call(name=macro, text=macro, arguments=values, offset=offset, via=via))
+        self.in_arguments -= 1
+        self.graph.ends = self.graph.ends or before
 
     def read_do(self, node: Syntax, fragment: Fragment) -> None:
         condition = field_of(node, "condition")

@@ -11,6 +11,7 @@ from reviewbot.csyntax.flow import Guard, MacroUse, Misread
 from reviewbot.csyntax.flow_graph import End, FlowGraph
 from reviewbot.csyntax.fragment import Fragment, Segment
 from reviewbot.csyntax.fragment_parser import parse_fragment
+from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.macros import Argument, Macro, expand
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import is_empty, span
@@ -152,7 +153,9 @@ class MacroReader(ABC):
     def arguments_between(self, parenthesised: Syntax, fragment: Fragment) -> tuple[Argument, ...]:
         """The arguments within `( … )`, as written."""
         start, end = span(parenthesised)
-        spans = split_arguments(fragment.text, start + 1, end - 1)
+        written = blank_comments(fragment.source[start:end])  # a type as an argument is blanked in what is parsed
+        spans = split_arguments(fragment.text[start:end], 1, end - start - 1, written)
+        spans = [(start + begin, start + stop) for begin, stop in spans]
         return tuple(
             Argument(text=fragment.source[begin:stop], offset=fragment.place(begin)[0]) for begin, stop in spans
         )

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.flow import Call
+from reviewbot.csyntax.macros import to_macro
 from reviewbot.graph.kbuild import is_untraced, object_condition
 from reviewbot.graph.meaning import policies_of
 from reviewbot.graph.symbols import Symbols
@@ -22,6 +23,8 @@ _STORAGE = frozenset(
 _POINTER = re.compile(rb"\(\s*\*\s*(?:const\s+)?(\w+)\s*\)\s*\(")
 _DECLARED = re.compile(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[=;,)]")
 _TYPE_BEFORE = re.compile(rb"(?<!\w)(\w++)\s*[\s*]\Z")
+_CALL_OF_RESULT = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
+_DEEPEST_MACRO = 4
 _WIDEST_GAP = 200
 _CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
 
@@ -60,6 +63,8 @@ class CalleeResolver:
         """What the call reaches: several callees where #if or the architecture decides. Safe names come back as
         nothing."""
         policies = policies_of(self._book, path, arch)
+        if not call.name and (made := self._made_by_macro(call, path, arch)) is not None:
+            return made
         if not call.name or _is_pointer(call.name, function_text):
             return (self._indirect(call, policies),)
         words = self._book.words
@@ -79,6 +84,32 @@ class CalleeResolver:
         if not found:
             return (self._from_prototypes(call.name, resolution.prototypes, policies, resolution.reason),)
         return _distinct(found)
+
+    def _made_by_macro(self, call: Call, path: str, arch: str | None) -> tuple[Callee, ...] | None:
+        """`name(…)(…)` calls what the function `name` gives back (None), but a macro of that name may make anything of
+        it. What `name` is, if nobody knows, is said of the call of `name`."""
+        inner = _CALL_OF_RESULT.match(call.text)
+        if inner is None or self._gives_value(inner[1], path, arch):
+            return None
+        if not self._symbols.macros(inner[1], path, arch):
+            return ()
+        reason = f"what it stands for is up to the macro {inner[1]}()"
+        return (Callee(name=call.text, form=None, definition=None, violates=(), reason=reason),)
+
+    def _gives_value(self, name: str, path: str, arch: str | None, depth: int = _DEEPEST_MACRO) -> bool:
+        """Whether `name(…)` is the call of a function or an expression, whose value is then called."""
+        macros = self._symbols.macros(name, path, arch)
+        if not macros:
+            resolution = self._symbols.resolve(name, path, arch)
+            kinds = {definition.kind for definition in (*resolution.definitions, *resolution.prototypes)}
+            return bool(kinds & {DefinitionKind.FUNCTION, DefinitionKind.PROTOTYPE})
+        bodies = [macro.body.lstrip() for macro in map(to_macro, macros) if macro is not None]
+        inner = [_CALL_OF_RESULT.match(body.decode("utf-8", "replace")) for body in bodies]
+        return bool(bodies) and all(
+            body[:1] in (b"(", b"*", b"&")
+            or (match is not None and depth > 0 and self._gives_value(match[1], path, arch, depth - 1))
+            for body, match in zip(bodies, inner, strict=True)
+        )
 
     def _indirect(self, call: Call, policies: tuple[Policy, ...]) -> Callee:
         form = CalleeForm.INDIRECT
