@@ -167,11 +167,64 @@ def test_completion_is_a_script_for_the_shell(run, shell) -> None:  # type: igno
     assert done.code == 0 and "_REVIEWBOT_COMPLETE" in done.out
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        pytest.param(["reviewbot", "ra"], "range", id="command"),
+        pytest.param(["reviewbot", "patchwork", "w"], "watch", id="command-of-a-group"),
+        pytest.param(["reviewbot", "review", "--fix"], "--fix-patch", id="option"),
+        pytest.param(["reviewbot", "scan", "--format", "sa"], "sarif", id="format"),
+        pytest.param(["reviewbot", "explain", "tra"], "traced_call", id="rule"),
+        pytest.param(["reviewbot", "models", "power9"], "power9", id="model"),
+        pytest.param(["reviewbot", "budget", "f", "--cpu", "power9"], "power9", id="cpu-of-budget"),
+        pytest.param(["reviewbot", "range", "--cpu", "power9"], "power9", id="cpu"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_shell_is_told_what_may_come_next(shell: str, words: list[str], offered: str, tmp_path: Path) -> None:
+    """The scripts in a real shell, where there is one."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"without {shell}")
+    program = tmp_path / "reviewbot"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reviewbot "$@"\n')
+    program.chmod(0o755)
+    line = " ".join(words)
+    script = f'reviewbot completion fish | source; complete -C "{line}"'
+    if shell == "bash":
+        script = (
+            f'eval "$(reviewbot completion bash)"; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; '
+            "name=$(complete -p reviewbot | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $name reviewbot; echo ${COMPREPLY[*]}"
+        )
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "xterm",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }  # fmt: skip
+    done = subprocess.run([shell, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split()[:1] == [offered], done.stderr
+
+
 def test_the_manual_page_tells_every_command_and_option(run) -> None:  # type: ignore[no-untyped-def]
     page = run("man").out
     assert page.startswith(".TH REVIEWBOT 1")
     assert all(f'.SS "reviewbot {name} ' in page for name in COMMANDS)
+    assert '.SS "reviewbot patchwork watch ' in page
     assert "\\-\\-fail\\-on" in page
+    assert all(f".SH {name}\n" in page for name in ("ENVIRONMENT", "FILES", "SEE ALSO"))
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="without man")
+def test_man_shows_the_page_in_80_columns_and_warns_of_nothing(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    page = tmp_path / "reviewbot.1"
+    page.write_text(run("man").out, "utf-8")
+    environment = {"PATH": os.environ["PATH"], "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}
+    shown = subprocess.run(
+        ["man", "--warnings", "-P", "cat", str(page)], env=environment, capture_output=True, text=True, check=False
+    )
+    if "minimized" in shown.stdout:
+        pytest.skip("man itself was taken out of this system")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert [line for line in shown.stdout.splitlines() if len(re.sub(r".\x08|\x1b\[[0-9;]*m", "", line)) > 80] == []
+    assert "reviewbot patchwork watch" in re.sub(r".\x08|\x1b\[[0-9;]*m", "", shown.stdout)
 
 
 # review

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewbot.frontends.options import cpu_option
+
 if TYPE_CHECKING:
     from reviewbot.cost.rate import BaseRate
     from reviewbot.source.tree import SourceTree
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--rev", metavar="REV", help="A commit of it, instead of the files as they are.")
 @click.option("--arch", metavar="ARCH", help="Count for this architecture, a directory below arch/.")
-@click.option("--cpu", metavar="MODEL", help="The CPU that costs are for; `reviewbot models` lists them.")
+@cpu_option
 @click.option("--mitigations", metavar="on|off", help="Whether CPU mitigations are on.")
 @click.option("--kernel", metavar="VERSION", help="The kernel version that costs are for.  [default: the tree's]")
 @click.option("--define", "defined", multiple=True, metavar="CONFIG_X", help="Count with this option on.")
@@ -55,7 +57,7 @@ def budget(
     \b
     Examples:
       reviewbot budget handle_rt_signal64 --tree ~/linux
-      reviewbot budget rt_sigreturn --arch powerpc --undef CONFIG_PPC_TRANSACTIONAL_MEM
+      reviewbot budget rt_sigreturn --arch powerpc --undef CONFIG_COMPAT
       reviewbot budget fs/select.c:do_sys_poll --cpu zen2 --format json
     """
     from reviewbot.cost.function_budget import function_budgets

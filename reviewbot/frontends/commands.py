@@ -27,14 +27,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 EXAMPLES = """\
 Examples:
-  reviewbot review series.mbox --tree ~/linux    review a series as it was mailed
-  reviewbot range origin/master..                review your commits before sending
-  reviewbot hook --install                       review every commit you make
-  reviewbot explain traced_call                  what a rule is about
+  reviewbot review series.mbox --tree ~/linux  review a mailed series
+  reviewbot range origin/master..              review what you will send
+  reviewbot hook --install                     review every commit
+  reviewbot explain traced_call                what a rule is about
 
 Exit codes:
   0 reviewed in full, nothing found   1 findings   2 called wrongly
-  3 not fully reviewed   4 reviewed, not delivered   70 a bug   130 interrupted
+  3 not fully reviewed   4 reviewed, not delivered
+  70 a bug   130 interrupted
 """
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewbot.frontends.options import complete_cpu
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,7 +32,9 @@ _PAGE_BYTES = 4 << 20
 )
 @click.option("--base", metavar="REV", help="The commit that the series is applied to.")
 @click.option("--pairs", metavar="BEFORE:AFTER", help="Pairs of one operation before and after, as 44:11.")
-@click.option("--cpu", metavar="MODEL", help="The CPU that was measured, where the mails do not say.")
+@click.option(
+    "--cpu", metavar="MODEL", shell_complete=complete_cpu, help="The CPU that was measured, where the mails do not say."
+)
 @click.option("--clock", type=click.FloatRange(min=0, min_open=True), metavar="GHZ", help="Its clock.")
 @click.option(
     "--operations", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Operations in one measured time."

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewbot.frontends.options import complete_cpu
+
 if TYPE_CHECKING:
     from reviewbot.rulebook.cpu_models import CpuModel, Figure
 
 
 @click.command()
-@click.argument("cpu", required=False)
+@click.argument("cpu", required=False, shell_complete=complete_cpu)
 @click.option("--plot", is_flag=True, help="Draw the intervals of the model.")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="With --plot: write an SVG picture here."

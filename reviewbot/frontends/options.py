@@ -69,6 +69,23 @@ class Wish:
         return self.graph is not None or self.format in _WITH_GRAPHS
 
 
+def complete_cpu(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
+    """The names of CPU models that begin so."""
+    from reviewbot.cost.environment import list_models
+    from reviewbot.rulebook.book import load_rulebook
+
+    names = (model.name.lower() for model in list_models(load_rulebook()))
+    return [name for name in names if name.startswith(incomplete.lower())]
+
+
+cpu_option = click.option(
+    "--cpu",
+    metavar="MODEL",
+    shell_complete=complete_cpu,
+    help="The CPU that costs are for; `reviewbot models` lists them.",
+)
+
+
 def _graph_file(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
     if value is not None and value.suffix not in GRAPH_SUFFIXES:
         raise click.BadParameter(f"{value} ends neither in .dot nor in .svg, so the format is unknown.")
@@ -82,7 +99,7 @@ _OPTIONS = (
     click.option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report here, not to stdout."
     ),
-    click.option("--cpu", metavar="MODEL", help="The CPU that costs are for; `reviewbot models` lists them."),
+    cpu_option,
     click.option("--all", "everything", is_flag=True, help="Report old findings too, not only what is changed."),
     click.option(
         "--fail-on",
@@ -93,7 +110,12 @@ _OPTIONS = (
     click.option("--mitigations", metavar="on|off", help="Whether CPU mitigations are on."),
     click.option("--kernel", metavar="VERSION", help="The kernel version that costs are for, as 6.1."),
     click.option("--base-rate", metavar="RATE", help="Predict what becomes of this rate, as 158408/s@3.8GHz."),
-    click.option("--min-cycles", type=click.FloatRange(min=0), help="Hold back findings that cost less than this."),
+    click.option(
+        "--min-cycles",
+        type=click.FloatRange(min=0),
+        metavar="CYCLES",
+        help="Hold back findings that cost less than this.",
+    ),
     click.option("--color/--no-color", "colour", default=None, help="Colour, or none.  [default: at a terminal]"),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is nothing to report."),
     click.option("-v", "--verbose", is_flag=True, help="Say more: facts, ids, what was held back."),

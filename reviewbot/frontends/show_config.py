@@ -22,8 +22,9 @@ def show_config(config: Path | None, directory: Path, as_example: bool, names: t
 
     \b
     Later places win:
-      the user's own file (or $REVIEWBOT_CONFIG), .reviewbot.toml in the tree, --config FILE,
-      git config reviewbot.tree and reviewbot.cpu, the command line
+      the user's own file (or $REVIEWBOT_CONFIG), then .reviewbot.toml
+      in the tree, --config FILE, git config reviewbot.tree and
+      reviewbot.cpu, and the command line
     """
     if as_example:
         click.echo(example(), nl=False)
