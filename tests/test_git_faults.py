@@ -41,6 +41,11 @@ fault:
 	user_write_access_end();
 	return -EFAULT;
 }
+
+int flush_it(int value)
+{
+	return value;
+}
 """
 
 FAULTS = {

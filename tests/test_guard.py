@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +50,12 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no
         pytest.param(KeyboardInterrupt(), 130, id="interrupt"),
         pytest.param(click.Abort(), 130, id="abort"),
         pytest.param(RuntimeError("x"), 70, id="bug"),
-        pytest.param(MemoryError(), 70, id="memory"),
+        pytest.param(OSError(errno.ENOSPC, "No space left"), 4, id="full disk"),
+        pytest.param(OSError(errno.EMFILE, "Too many open files"), 3, id="file handles"),
+        pytest.param(OSError(errno.EAGAIN, "Try again"), 3, id="processes"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied", "/x"), 3, id="no right"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied"), 70, id="no right to what"),
+        pytest.param(guard.TerminatedError(15, "SIGTERM"), 143, id="terminated"),
         pytest.param(RecursionError(), 70, id="recursion"),
     ],
 )
@@ -59,6 +65,14 @@ def test_each_error_has_its_exit_code(failing, capsys, error, code) -> None:  # 
     assert output.out == ""
     assert output.err.startswith("reviewbot: ") and output.err.count("\n") == 1
     assert "Traceback" not in output.err
+
+
+def test_without_memory_there_is_a_sentence(failing, capfd) -> None:  # type: ignore[no-untyped-def]
+    """Written to the descriptor, for Python's own stream might want memory."""
+    assert failing(MemoryError()) == 3
+    assert capfd.readouterr().err == (
+        "reviewbot: there is not enough memory for this review; nothing is known of the rest.\n"
+    )
 
 
 def test_a_bug_keeps_its_traceback_in_a_private_file(failing, capsys, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reviewbot.errors import GitError, InputError
 from reviewbot.git import Repository
-from reviewbot.mail.limits import DEFAULT_LIMITS
+from reviewbot.mail.limits import DEFAULT_LIMITS, read_at_most
 from reviewbot.mail.mbox import split_mbox
 from reviewbot.mail.sniff import InputKind, is_gzip, kind_of, refusal
 
@@ -126,7 +126,7 @@ def _mails_of_file(file: Path) -> Iterator[tuple[bytes | None, str]]:
 def _read(file: Path) -> bytes:
     limit = DEFAULT_LIMITS.input_bytes
     with file.open("rb") as stream:
-        data = stream.read(limit)
+        data = read_at_most(stream, limit)
     pieces: list[bytes] = []
     if not is_gzip(data):
         return data

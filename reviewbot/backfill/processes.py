@@ -121,13 +121,14 @@ class LocalProcesses:
 
 
 def _work(pipe: Connection, task: Task, not_mine: list[Connection], parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)  # the parent ends us
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    for each in not_mine:
-        each.close()
+    for pipe_of_another in not_mine:
+        pipe_of_another.close()
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MB << 20, MEMORY_MB << 20))
     with contextlib.suppress(EOFError, OSError):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +44,18 @@ class Store:
     def __init__(self, path: Path, identity: str) -> None:
         self.path = path
         self._since_commit = 0
-        try:
+        with self._told():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(_SCHEMA)
             known = self._state("identity")
-        except sqlite3.DatabaseError as error:
-            raise InputError(f"{path} is no result file of backfill ({error}); give another --state") from None
-        except OSError as error:
-            raise DeliveryError(f"{path} cannot be written: {error.strerror or error}") from None
-        if known not in (None, f"{_VERSION} {identity}"):
-            raise InputError(f"{path} holds the results of another archive or tree; give another --state")
-        self._set_state("identity", f"{_VERSION} {identity}")
-        self._database.commit()
-        self.done = {key for (key,) in self._database.execute("SELECT key FROM series")}
+            if known not in (None, f"{_VERSION} {identity}"):
+                raise InputError(f"{path} holds the results of another archive or tree; give another --state")
+            self._set_state("identity", f"{_VERSION} {identity}")
+            self._database.commit()
+            self.done = {key for (key,) in self._database.execute("SELECT key FROM series")}
 
     @property
     def start(self) -> int:
@@ -68,30 +64,36 @@ class Store:
 
     def set_start(self, position: int) -> None:
         """Everything before is done. It is written with the next result, after those of the items before it."""
-        self._set_state("start", str(position))
+        with self._told():
+            self._set_state("start", str(position))
 
     def note(self, mail: Sorted) -> None:
-        self._database.execute(
-            "INSERT OR REPLACE INTO mail VALUES (?, ?, ?, ?, ?)",
-            (mail.position, _plain(mail.message_id), mail.kind, mail.year, _plain(mail.reason)),
-        )
+        """Keep what a mail is. Raises DeliveryError, as everything that writes."""
+        with self._told():
+            self._database.execute(
+                "INSERT OR REPLACE INTO mail VALUES (?, ?, ?, ?, ?)",
+                (mail.position, _plain(mail.message_id), mail.kind, mail.year, _plain(mail.reason)),
+            )
 
     def add(self, item: Item, result: str) -> None:
-        """Keep one result. Raises DeliveryError where the disk is full."""
+        """Keep one result."""
         found: dict[str, Any] = json.loads(result)
-        try:
+        with self._told():
             self._add(item, found)
             self._database.commit()
-        except sqlite3.OperationalError as error:
-            raise DeliveryError(f"{self.path} cannot be written: {error}") from None
         self.done.add(item.key)
 
     def commit(self) -> None:
-        self._database.commit()
+        """Everything so far is on the disk."""
+        with self._told():
+            self._database.commit()
 
     def close(self) -> None:
-        self._database.commit()
-        self._database.close()
+        """What the disk does not take any more is done again by the next run."""
+        with suppress(sqlite3.Error):
+            self._database.commit()
+        with suppress(sqlite3.Error):
+            self._database.close()
 
     def counts(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         """(values of the columns, count), the most frequent first; the names are ours."""
@@ -114,6 +116,21 @@ class Store:
         """Every result as one line of JSON, in the order of the archive."""
         for key, document in self._database.execute("SELECT key, document FROM series ORDER BY position, key"):
             yield json.dumps({"key": key, **json.loads(document)}, ensure_ascii=True, sort_keys=True)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise DeliveryError(
+                f"{self.path} cannot be written ({error}); what was done before is kept, so start again when it can be"
+            ) from None
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                f"{self.path} is no whole result file of backfill ({error}); give another --state"
+            ) from None
+        except OSError as error:
+            raise DeliveryError(f"{self.path} cannot be written: {error.strerror or error}") from None
 
     def _add(self, item: Item, found: dict[str, Any]) -> None:
         review = found.get("review")
@@ -155,13 +172,18 @@ class Store:
 
 def write_lines(store: Store, path: Path) -> None:
     """All results as JSON lines, in one step. Raises DeliveryError."""
+    is_device = path.exists() and not path.is_file()
+    part = path if is_device else path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        with part.open("w", encoding="utf-8") as stream:
             stream.writelines(f"{document}\n" for document in store.documents())
-        Path(name).replace(path)
+        if not is_device:
+            part.replace(path)
     except OSError as error:
         raise DeliveryError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        if not is_device:
+            part.unlink(missing_ok=True)
 
 
 def _series_outcome(review: dict[str, Any]) -> str:

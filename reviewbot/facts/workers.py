@@ -7,8 +7,8 @@ import ctypes
 import multiprocessing
 import os
 import posixpath
-import resource
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -27,8 +27,9 @@ from reviewbot.source.tree import SourceTree
 FILE_TIMEOUT_S = 120.0
 _BATCH_BYTES = 400_000
 _BATCH_FILES = 24
-_ROOM_BYTES = 90 << 20  # of what an Inspector remembers; then a new one is made
+_ROOM_BLOCKS = 700_000  # of memory, some 120 MB, that an Inspector remembers things in; then a new one is made
 _PR_SET_PDEATHSIG = 1
+_OUT_OF_MEMORY = 78  # an exit code that nothing else uses
 
 Batch = tuple[str, ...]
 Tell = Callable[[int], None]
@@ -136,7 +137,11 @@ class _Pool:
             found: Found = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
-            self._lose(worker, f"its inspection ended with exit code {worker.process.exitcode}")
+            code = worker.process.exitcode
+            is_full = code == _OUT_OF_MEMORY
+            self._lose(
+                worker, "there is not enough memory" if is_full else f"its inspection ended with exit code {code}"
+            )
             return
         worker.waiting.popleft()
         worker.since = time.monotonic()
@@ -171,11 +176,20 @@ def _let_go(tree: SourceTree) -> None:
 
 
 def _work(job: Job, theirs: Connection, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)  # the parent ends us
     _die_with(parent)
-    inspector, base_bytes = Inspector(job.tree, job.book), _size_bytes()
+    try:
+        _inspect_batches(job, theirs)
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)
+    _let_go(job.tree)
+
+
+def _inspect_batches(job: Job, theirs: Connection) -> None:
+    inspector, base_blocks = Inspector(job.tree, job.book), sys.getallocatedblocks()
     while batch := theirs.recv():
-        if _size_bytes() - base_bytes > _ROOM_BYTES:
+        if sys.getallocatedblocks() - base_blocks > _ROOM_BLOCKS:
             inspector = Inspector(job.tree, job.book)
         for path in batch:
             try:
@@ -186,7 +200,6 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
             depends = inspector.reader.symbols.dependencies(path)
             theirs.send(Found(path=path, inspection=inspection, footprint=to_footprint(depends)))
             inspector.reader.forget(path)
-    _let_go(job.tree)
 
 
 def _too_deep(path: str) -> Inspection:
@@ -199,11 +212,3 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-
-
-def _size_bytes() -> int:
-    try:
-        with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123 - procfs
-            return int(stream.read().split()[1]) * resource.getpagesize()
-    except (OSError, ValueError, IndexError):
-        return 0

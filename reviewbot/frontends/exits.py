@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
@@ -41,3 +42,17 @@ def exit_code(review: Review, fail_on: FailOn) -> Exit:
         if any(finding.severity.rank >= least for finding in phrases.open_findings(review.findings)):
             return Exit.FINDINGS
     return Exit.CLEAN if phrases.is_complete(review) else Exit.NOT_REVIEWED
+
+
+def refusal(error: OSError) -> tuple[str, Exit] | None:
+    """A sentence and the exit code, where the system refused what is no mistake of ours; None for other errors."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many files are open at once; raise the limit (ulimit -n) and start again.", Exit.NOT_REVIEWED
+    if error.errno in (errno.ENOMEM, errno.EAGAIN):
+        return f"the system has no memory or process left for this review: {error.strerror}.", Exit.NOT_REVIEWED
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EBADF, errno.EIO):
+        return f"the output cannot be written: {error.strerror}{where}.", Exit.NOT_DELIVERED
+    if error.errno in (errno.EACCES, errno.EPERM) and error.filename:
+        return f"{error.filename}: {error.strerror}.", Exit.NOT_REVIEWED
+    return None

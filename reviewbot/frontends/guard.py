@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "SECRET", "PASSPHRASE", "API_KEY")
 
 
 def main() -> int:
     """Run the command line; returns the exit code. Findings are on stdout, everything else on stderr."""
+    _fill_closed_streams()
     arguments = sys.argv[1:]
     is_completing = "_REVIEWBOT_COMPLETE" in os.environ
     if arguments in (["--help"], ["-h"], ["help"], ["--version"], []) and not is_completing:
@@ -19,6 +24,7 @@ def main() -> int:
     from reviewbot.frontends.exits import Exit
 
     try:
+        _end_on_signals()
         return _run(arguments)
     except BrokenPipeError:
         _silence(sys.stdout)
@@ -26,8 +32,57 @@ def main() -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return Exit.INTERRUPTED
+    except TerminatedError as error:
+        say(f"ended by {error.name}")
+        return 128 + error.number
+    except MemoryError:
+        return _out_of_memory()
     except Exception as error:  # noqa: BLE001 - the one place where everything ends
-        return _explain(error, "-v" in arguments or "--verbose" in arguments)
+        try:
+            return _explain(error, "-v" in arguments or "--verbose" in arguments)
+        except MemoryError:
+            return _out_of_memory()
+
+
+class TerminatedError(BaseException):
+    """SIGTERM or SIGHUP came; like KeyboardInterrupt no Exception, so that no handler of errors takes it for one."""
+
+    def __init__(self, number: int, name: str) -> None:
+        super().__init__(name)
+        self.number, self.name = number, name
+
+
+def _end_on_signals() -> None:
+    """What ends the process unwinds it first, so that no half-written file is left. What was ignored, as under nohup,
+    stays so."""
+    import signal
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise TerminatedError(number, signal.Signals(number).name)
+
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(each) is signal.SIG_DFL:
+            signal.signal(each, end)
+
+
+def _fill_closed_streams() -> None:
+    """A stream that the caller closed must not become the descriptor of another file. What is written to a closed
+    stdout fails, as it should; nothing comes from a closed stdin, and a closed stderr takes everything."""
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), "r")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _out_of_memory() -> int:
+    """Said without asking for any more of it."""
+    from contextlib import suppress
+
+    with suppress(OSError):
+        os.write(2, b"reviewbot: there is not enough memory for this review; nothing is known of the rest.\n")
+    return 3
 
 
 def say(sentence: str) -> None:
@@ -39,7 +94,7 @@ def say(sentence: str) -> None:
         print(f"reviewbot: {text}", file=sys.stderr, flush=True)
     except UnicodeEncodeError:
         print(f"reviewbot: {text.encode('ascii', 'backslashreplace').decode()}", file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError:  # nobody reads it, or the disk that takes it is full
         _silence(sys.stderr)
 
 
@@ -55,6 +110,10 @@ def _answer_at_once(arguments: list[str]) -> int:
     except BrokenPipeError:
         _silence(sys.stdout)
         return 141
+    except OSError as error:
+        _silence(sys.stdout)
+        say(f"stdout cannot be written: {error.strerror}.")
+        return 4
     return 0
 
 
@@ -84,10 +143,11 @@ def _explain(error: Exception, is_verbose: bool) -> int:
     import click
 
     from reviewbot.errors import DeliveryError, ReviewbotError, UsageError
-    from reviewbot.frontends.exits import Exit
+    from reviewbot.frontends.exits import Exit, refusal
 
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
+    _drop_what_stdout_cannot_take()
     if isinstance(error, click.Abort):
         say("interrupted")
         return Exit.INTERRUPTED
@@ -99,6 +159,9 @@ def _explain(error: Exception, is_verbose: bool) -> int:
         if isinstance(error, UsageError):
             return Exit.USAGE
         return Exit.NOT_DELIVERED if isinstance(error, DeliveryError) else Exit.NOT_REVIEWED
+    if isinstance(error, OSError) and (refused := refusal(error)):
+        say(refused[0])
+        return refused[1]
     return _report_bug(error, is_verbose)
 
 
@@ -153,6 +216,14 @@ def _without_secrets(text: str) -> str:
         if len(value) >= 6 and any(word in name.upper() for word in _SECRET_WORDS):
             text = text.replace(value, "(hidden)")
     return text
+
+
+def _drop_what_stdout_cannot_take() -> None:
+    """Else Python tries again at the end, and fails with words of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silence(sys.stdout)
 
 
 def _silence(stream: object) -> None:

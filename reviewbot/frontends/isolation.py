@@ -83,6 +83,7 @@ def _wait(ours: Connection, clock: Clock, timeout_s: float, tick: Callable[[], N
 def _in_child(work: Callable[[], Review], theirs: Connection, memory_mb: int, parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the parent decides, also when a whole service is told to stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     _die_with(parent)
     # Without a limit one series could take the machine down; the parent's size is there before the work begins.
     limit = memory_mb * 1024 * 1024 + _own_size_bytes()

@@ -35,26 +35,28 @@ def width() -> int:
 def emit(text: str, output: Path | None, *, for_people: bool) -> None:
     """Write the report. A file is replaced only by a whole report. Raises DeliveryError when it cannot be written."""
     if output is not None and str(output) != "-":
-        _write_file(text, output)
+        write_file("the report", text, output)
     elif for_people and _is_long(text):
         _page(text)
     else:
         _write_stdout(text, for_people)
 
 
-def _write_file(text: str, output: Path) -> None:
-    """Through a neighbour and a rename, so that a full disk leaves no half report; devices are written as they are."""
+def write_file(what: str, text: str, output: Path) -> None:
+    """Through a neighbour and a rename, so that neither a full disk nor a signal leaves half of it; devices are written
+    as they are. Raises DeliveryError."""
     target = output
     if not output.is_symlink() and (output.is_file() or not output.exists()):
         target = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(text.encode("utf-8", "surrogateescape"))
         if target != output:
             target.replace(output)
     except OSError as error:
+        raise DeliveryError(f"{output}: {what} cannot be written: {error.strerror}.") from error
+    finally:
         if target != output:
             target.unlink(missing_ok=True)
-        raise DeliveryError(f"{output}: the report cannot be written: {error.strerror}.") from error
 
 
 def _write_stdout(text: str, for_people: bool) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewbot.config import Layer, cache_dir
-from reviewbot.errors import DeliveryError
 from reviewbot.findings.review import Review
 from reviewbot.findings.waivers import hold_back, new_baseline, read_baseline, read_waivers, why_accepted
 from reviewbot.frontends import output, settings
@@ -83,7 +82,7 @@ def conclude(
     ready.options.tell.stop()
     review = _above(ready.section.min_cycles, hold_back(made, waivers, baseline, date.today()))
     if wish.write_baseline:
-        _write("the baseline", new_baseline(review, baseline), wish.write_baseline)
+        output.write_file("the baseline", new_baseline(review, baseline), wish.write_baseline)
     if wish.fix_patch:
         _write_fixes(review, wish.fix_patch)
     if wish.graph:
@@ -153,17 +152,10 @@ def _view(wish: Wish, ready: Ready) -> View:
 def _write_fixes(review: Review, path: Path) -> None:
     from reviewbot.report import fix_patch
 
-    _write("the patch with fixes", fix_patch.render(review), path)
+    output.write_file("the patch with fixes", fix_patch.render(review), path)
 
 
 def _write_graphs(review: Review, path: Path) -> None:
     from reviewbot.report.block_graph import to_dot, to_svg
 
-    _write("the graph", (to_dot if path.suffix == ".dot" else to_svg)(review.graphs), path)
-
-
-def _write(what: str, text: str, path: Path) -> None:
-    try:
-        path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise DeliveryError(f"{path}: {what} cannot be written: {error.strerror}.") from error
+    output.write_file("the graph", (to_dot if path.suffix == ".dot" else to_svg)(review.graphs), path)

@@ -56,12 +56,12 @@ def watch(desk: Desk, name: str, poll: Callable[[], None], *, once: bool) -> int
 
 
 def on_signals(clock: SystemClock) -> None:
-    """SIGTERM and SIGINT end the current pause and let the current step come to its end."""
+    """SIGTERM, SIGINT and SIGHUP end the current pause and let the current step come to its end."""
 
     def stop(number: int, frame: Any) -> None:
         clock.stop()
 
-    for each in (signal.SIGTERM, signal.SIGINT):
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, stop)
 
 

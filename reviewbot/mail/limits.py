@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import IO
 
 _MIB = 1024 * 1024
 
@@ -30,3 +31,13 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+_PIECE_BYTES = _MIB
+
+
+def read_at_most(stream: IO[bytes], limit_bytes: int) -> bytes:
+    """What is in the stream, up to the limit. In pieces: one `read` would set aside memory for all of the limit."""
+    pieces: list[bytes] = []
+    while limit_bytes > 0 and (piece := stream.read(min(limit_bytes, _PIECE_BYTES))):
+        pieces.append(piece)
+        limit_bytes -= len(piece)
+    return b"".join(pieces)

@@ -13,7 +13,7 @@ from reviewbot.errors import InputError
 from reviewbot.mail.bulk import collector_paused
 from reviewbot.mail.charset import decode_text
 from reviewbot.mail.decode import decode_message
-from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits, read_at_most
 from reviewbot.mail.mbox import split_mbox
 from reviewbot.mail.message import Address, Message
 from reviewbot.mail.mime import unix_lines
@@ -51,7 +51,7 @@ def read_mailbox(source: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Mail
     data, nothing).
     """
     if str(source) == "-":
-        return read_mail_bytes(sys.stdin.buffer.read(limits.input_bytes + 1), "stdin", limits=limits)
+        return read_mail_bytes(read_at_most(sys.stdin.buffer, limits.input_bytes + 1), "stdin", limits=limits)
     path = Path(source)
     try:
         if path.is_dir():
@@ -61,7 +61,7 @@ def read_mailbox(source: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Mail
         if not (path.is_file() or path.is_fifo()):  # a shell's <(command) is a fifo
             raise InputError(f"{path} is neither a file nor a folder; give an mbox, a maildir or a folder of patches")
         with path.open("rb") as file:
-            data = file.read(limits.input_bytes + 1)
+            data = read_at_most(file, limits.input_bytes + 1)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     return read_mail_bytes(data, path.name, limits=limits)
@@ -176,7 +176,7 @@ def _read_file(file: Path, reading: _Reading, *, is_maildir: bool) -> bool:
         return False
     try:
         with file.open("rb") as stream:
-            data = stream.read(room + 1)
+            data = read_at_most(stream, room + 1)
     except OSError as error:
         reading.problems.append(f"{file.name} cannot be read: {error.strerror or error}")
         return True
