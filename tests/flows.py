@@ -58,6 +58,10 @@ class SmallMeaning:
         found = (to_macro(definition) for definition in find_definitions(self._text, name, "include/test.h"))
         return tuple(macro for macro in found if macro is not None and (macro.parameters is not None) is is_call)
 
+    @property
+    def call_instructions(self) -> frozenset[str]:
+        return frozenset({"call", "bl"})
+
     def is_macro(self, name: str) -> bool:
         return bool(self.macros(name, is_call=True) or self.macros(name, is_call=False))
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.branches import ConditionReader
-from reviewbot.csyntax.flow import Assembly, Assign
+from reviewbot.csyntax.flow import Assembly, Assign, Call
 from reviewbot.csyntax.flow_graph import End, FlowGraph
 from reviewbot.csyntax.fragment import Fragment
+from reviewbot.csyntax.inline_assembly import template_calls
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, operator_of, span, unwrapped
 from reviewbot.csyntax.value import IDENTIFIER, UNKNOWN, Value, constant, is_constant
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
+
+_OPERAND_NAME = re.compile(rb"\s*\[\s*(\w+)\s*\]")
 
 
 class ExpressionReader(ConditionReader):
@@ -147,6 +151,7 @@ class ExpressionReader(ConditionReader):
 
     def _assembly(self, node: Syntax, fragment: Fragment) -> Value:
         self._read_operands(node, fragment)
+        self._calls_of_template(node, fragment)
         here = self.graph.add(Assembly(offset=fragment.place(span(node)[0])[0]))
         for output in self._outputs(node):
             self._assign(output, fragment, UNKNOWN, is_step=False)
@@ -155,6 +160,38 @@ class ExpressionReader(ConditionReader):
             for label in goto_list.named_children:
                 self.graph.fault(here, self.label_node(fragment, fragment.key(*span(label))))
         return UNKNOWN
+
+    def _calls_of_template(self, node: Syntax, fragment: Fragment) -> None:
+        template = node.child_by_field_name("assembly_code")
+        if template is None:
+            return
+        begin, end = span(template)[0], span(node)[1]
+        place, via = fragment.place(begin)
+        written = fragment.source[begin:end]
+        for called in template_calls(written, self.meaning):
+            name = called.symbol
+            if called.operand:
+                name = self._named_by_operand(node, fragment, called.operand)
+            for macro in self.meaning.macros(name, is_call=True):  # `#define FN fn` spells the symbol
+                name = macro.body.removesuffix(b"(__VA_ARGS__)").decode("utf-8", "replace")
+            if IDENTIFIER.fullmatch(name):
+                self.graph.add(Call(name=name, text=name, arguments=(), offset=place, via=via))
+            else:
+                what = called.unknown or f"call {name or called.operand}"
+                self.misread(node, fragment, f"inline assembler calls what cannot be told from its text (`{what}`)")
+
+    def _named_by_operand(self, node: Syntax, fragment: Fragment, operand: str) -> str:
+        """The value of the operand with this number or name, as written."""
+        operands = [
+            each for part in node.named_children if part.type.endswith("operand_list") for each in part.named_children
+        ]
+        for number, each in enumerate(operands):
+            label = _OPERAND_NAME.match(fragment.source, span(each)[0])
+            name = label[1].decode() if label is not None else ""
+            value = each.child_by_field_name("value")
+            if value is not None and operand in (str(number), name):
+                return fragment.key(*span(unwrapped(value)))
+        return ""
 
     def _read_operands(self, node: Syntax, fragment: Fragment) -> None:
         for child in node.named_children:

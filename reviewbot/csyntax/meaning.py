@@ -17,6 +17,10 @@ class Meaning(Protocol):
     @property
     def words(self) -> Words: ...
 
+    @property
+    def call_instructions(self) -> frozenset[str]:
+        """The instructions that call a subroutine, on the architecture of the code (of every one for generic code)."""
+
     def primitive(self, name: str) -> Primitive | None:
         """The user-access primitive of that name, or None."""
 

@@ -30,6 +30,7 @@ _TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
 _TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
 _LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]{0,400}+;")
 _ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
+_ASM_INLINE = re.compile(rb"\basm_inline\b(?=[\s\w]*\()")
 _ASM = re.compile(rb"\b(?:asm|__asm__|__asm|asm_inline)\b((?:\s*\b(?:__)?(?:volatile|goto|inline)(?:__)?\b)*)\s*(\()")
 _ASM_STOPS = re.compile(rb"[()\[\]:]")
 _HEAD = re.compile(rb"\b([A-Za-z_]\w*)[ \t\n]*\(")
@@ -63,6 +64,8 @@ def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = froze
             result[match.start(1) : match.end(1)] = b"0".ljust(match.end(1) - match.start(1))
     for match in _ASM_GOTO.finditer(bytes(result)):
         result[match.start() : match.end()] = b"asm goto".ljust(match.end() - match.start())
+    for match in _ASM_INLINE.finditer(bytes(result)):
+        result[match.start() : match.end()] = b"asm".ljust(match.end() - match.start())
     _blank_templates(result)
     heads = _replace_heads(result, words, statement_heads)
     return Normalised(text=bytes(result), heads=heads)

@@ -55,6 +55,11 @@ class NameMeaning:
     def words(self) -> Words:
         return self._book.words
 
+    @cached_property
+    def call_instructions(self) -> frozenset[str]:
+        known = dict(self._book.words.call_instructions)
+        return known.get(self._arch, frozenset()) if self._arch is not None else frozenset().union(*known.values())
+
     def primitive(self, name: str) -> Primitive | None:
         return self._book.primitive(name, self._arch)
 

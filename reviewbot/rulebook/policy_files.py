@@ -79,6 +79,7 @@ def load_words(root: Path) -> Words:
     lists: dict[str, dict[str, str]] = {key: {} for key in (*_WORD_LISTS, "loop_patterns")}
     definers: dict[str, int] = {}
     makers: list[NameMaker] = []
+    instructions: dict[str, frozenset[str]] = {}
     for path in sorted((root / "syntax").glob("*.toml")):
         if path.name in _OTHER_SYNTAX:
             continue
@@ -91,14 +92,23 @@ def load_words(root: Path) -> Words:
                 known[word] = path.name
         _read_definers(table, definers)
         makers += _read_makers(table)
+        if table.has("call_instructions"):
+            instructions |= _read_instructions(table.table("call_instructions"))
         table.finish()
     words = {key: frozenset(lists[key]) for key in _WORD_LISTS}
     return Words(
         loop_patterns=tuple(lists["loop_patterns"]),
         definers=tuple(sorted(definers.items())),
         makers=tuple(makers),
+        call_instructions=tuple(sorted(instructions.items())),
         **words,
     )
+
+
+def _read_instructions(table: Table) -> dict[str, frozenset[str]]:
+    found = {arch: frozenset(table.names(arch)) for arch in table.key_names()}
+    table.finish()
+    return found
 
 
 def _read_makers(table: Table) -> list[NameMaker]:
