@@ -178,7 +178,9 @@ class ExpressionReader(ConditionReader):
                 self.graph.add(Call(name=name, text=name, arguments=(), offset=place, via=via))
             else:
                 what = called.unknown or f"call {name or called.operand}"
+                self.in_arguments += 1  # it leads nowhere: outside of blocks it does not matter
                 self.misread(node, fragment, f"inline assembler calls what cannot be told from its text (`{what}`)")
+                self.in_arguments -= 1
 
     def _named_by_operand(self, node: Syntax, fragment: Fragment, operand: str) -> str:
         """The value of the operand with this number or name, as written."""
