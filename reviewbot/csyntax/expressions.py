@@ -178,6 +178,7 @@ class ExpressionReader(ConditionReader):
                 self.graph.add(Call(name=name, text=name, arguments=(), offset=place, via=via))
             else:
                 what = called.unknown or f"call {name or called.operand}"
+                self.graph.add(None)  # the place of the gap
                 self.in_arguments += 1  # it leads nowhere: outside of blocks it does not matter
                 self.misread(node, fragment, f"inline assembler calls what cannot be told from its text (`{what}`)")
                 self.in_arguments -= 1
