@@ -19,8 +19,10 @@ class Exit(IntEnum):
     NOT_REVIEWED = 3  # not (fully) reviewed, and no finding
     NOT_DELIVERED = 4  # reviewed, but the result could not be handed on
     BUG = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     BROKEN_PIPE = 141  # as for a process that SIGPIPE ended
+    TERMINATED = 143
 
 
 class FailOn(Enum):

@@ -9,6 +9,7 @@ DEV_NULL = "/dev/null"
 # a/ b/ is git's default; the others are diff.mnemonicPrefix and `git diff --no-index`.
 _PREFIX_PAIRS = frozenset({("a", "b"), ("b", "a"), ("i", "w"), ("w", "i"), ("c", "i"), ("i", "c"), ("c", "w"), ("w", "c"), ("o", "w"), ("w", "o"), ("1", "2"), ("2", "1")})  # fmt: skip  # noqa: E501
 _PREFIXES = frozenset("abciow12")
+_OCTAL = tuple(bytes([digit]) for digit in b"01234567")
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {
     b"a": b"\a",
@@ -118,7 +119,7 @@ def _is_git_directory(part: str) -> bool:
 
 def _unescape(match: re.Match[bytes]) -> bytes:
     text = match[1]
-    if text[:1].isdigit():
+    if text[:1] in _OCTAL:
         return bytes([int(text, 8) & 0xFF])
     return _LETTERS.get(text, b"\\" + text)
 
