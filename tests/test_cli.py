@@ -433,6 +433,44 @@ def test_a_push_is_read_from_pre_commits_variables(run, kernel, monkeypatch) -> 
     assert run("hook", "--push").code == 1
 
 
+@pytest.mark.parametrize("branch", ["refs/heads/main", None], ids=["first-push", "by-hand"])
+def test_what_pre_commit_names_no_commits_for_is_reviewed_as_new(  # type: ignore[no-untyped-def]
+    run, kernel, monkeypatch, branch
+) -> None:
+    """pre-commit calls a push that brings the root commit "all files", and passes no range."""
+    git(kernel, "branch", "-M", "main")
+    write(kernel, {"arch/powerpc/kernel/mask.c": BAD})
+    git(kernel, "add", "-A")
+    git(kernel, "commit", "-q", "-m", "kernel: copy a mask")
+    monkeypatch.setenv("PRE_COMMIT", "1")
+    if branch:
+        monkeypatch.setenv("PRE_COMMIT_LOCAL_BRANCH", branch)
+    done = run("hook", "--push")
+    assert done.code == 1 and "small_copy" in done.out
+
+
+def test_both_hooks_of_pre_commit_run_whatever_is_changed() -> None:
+    """A commit that only deletes files has no files for pre-commit, and a hook that waits for some would be skipped."""
+    text = (FIXTURES.parent / ".pre-commit-hooks.yaml").read_text("utf-8")
+    hooks = [part for part in text.split("- id: ")[1:]]
+    assert [part.split("\n")[0] for part in hooks] == ["reviewbot", "reviewbot-push"]
+    assert all("always_run: true" in part and "pass_filenames: false" in part for part in hooks)
+
+
+def test_of_a_file_staged_in_part_only_that_part_is_reviewed(run, kernel) -> None:  # type: ignore[no-untyped-def]
+    path, pad = "arch/powerpc/kernel/mask.c", "\n".join(f"int pad{number};" for number in range(30))
+    write(kernel, {path: f"#include <linux/uaccess.h>\n{pad}\n"})
+    git(kernel, "add", "-A")
+    git(kernel, "commit", "-q", "-m", "kernel: pad")
+    write(kernel, {path: f"#include <linux/uaccess.h>\nint good;\n{pad}\n{BAD.partition('uaccess.h>')[2]}"})
+    first, second = re.split(r"(?m)^(?=@@)", git(kernel, "diff"))[1:]
+    head = git(kernel, "diff").partition("@@")[0]
+    git(kernel, "apply", "--cached", "--recount", "-", stdin=f"{head}{first}".encode())
+    assert run("hook") == Done(0, "", "")
+    git(kernel, "add", path)
+    assert run("hook").code == 1 and "+" in second
+
+
 def test_a_push_is_read_from_git(run, kernel) -> None:  # type: ignore[no-untyped-def]
     before = git(kernel, "rev-parse", "HEAD")
     write(kernel, {"arch/powerpc/kernel/mask.c": BAD})

@@ -85,6 +85,8 @@ def _pushed() -> list[tuple[str, str]]:
     """(what the remote has, what it is to get) of each ref: from pre-commit's variables, or from git on stdin."""
     if "PRE_COMMIT_TO_REF" in os.environ:
         return [(os.environ.get("PRE_COMMIT_FROM_REF", ""), os.environ["PRE_COMMIT_TO_REF"])]
+    if "PRE_COMMIT" in os.environ:  # it names no commits where a first push brings the root, nor when run by hand
+        return [("", os.environ.get("PRE_COMMIT_LOCAL_BRANCH", "HEAD"))]
     rows = [line.split(" ") for line in sys.stdin.read().splitlines()]
     if any(len(row) != 4 for row in rows):
         raise click.UsageError("--push reads what git tells a pre-push hook, `local-ref id remote-ref id`, from stdin.")

@@ -81,7 +81,7 @@ def _to_series(repository: Repository, commits: Sequence[str], merges: int, name
     if len(commits) > MAX_COMMITS:
         raise InputError(f"{name!r} holds {plural(len(commits), 'commit')}; the limit for one series is {MAX_COMMITS}")
     patches = tuple(_to_patch(repository, commit, index) for index, commit in enumerate(commits, 1))
-    notes = (f"{merges} merge commit{'s' if merges > 1 else ''} left out",) if merges else ()
+    notes = (f"{plural(merges, 'merge commit')} left out",) if merges else ()
     subject = patches[0].subject if len(patches) == 1 else name
     base = _parent(repository, commits[0]) if commits else None
     return Series(subject=subject, version=1, total=len(patches), patches=patches, base_commit=base, notes=notes)
