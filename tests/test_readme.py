@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,7 +21,19 @@ from reviewbot.frontends.cli import cli
 from reviewbot.frontends.exits import Exit
 from reviewbot.report import FORMATS
 from reviewbot.report.json import schema
+from tests.expectations import FIXTURES, small_tree
+from tests.repositories import ENVIRONMENT, commit, git, make_repository
+from tests.test_scan import MENDABLE
 
+SIGNAL = "arch/powerpc/kernel/signal_64.c"
+SIGNAL_TEXT = """\
+#include <linux/uaccess.h>
+
+int handle_rt_signal64(unsigned int __user *frame)
+{
+	return put_user(1, frame);
+}
+"""
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text("utf-8")
 
@@ -49,6 +63,51 @@ def test_every_command_shown_is_accepted(line: str, tmp_path: Path, monkeypatch:
     assert command is not None, f"no command {name}"
     parser = command.make_parser(click.Context(command))
     parser.parse_args(made_up)
+
+
+def blocks_to_run() -> list[str]:
+    """The shell blocks but for those that install: `.ci/run` does that, with the very lines."""
+    return [block for block in blocks("sh") if ".venv" not in block]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of somebody who reads on: ~/linux with a branch and a copy to mend, a series, a thread, an archive."""
+    home = tmp_path_factory.mktemp("reader")
+    linux = make_repository(home / "linux", {**small_tree(), "kernel/word.c": "int word;\n", SIGNAL: SIGNAL_TEXT})
+    git(linux, "tag", "v6.1")
+    git(linux, "update-ref", "refs/remotes/origin/master", "HEAD")
+    commit(linux, {"kernel/word.c": MENDABLE}, "kernel: read a word")
+    (linux / "outgoing").mkdir()
+    git(linux, "format-patch", "-q", "-o", "outgoing", "origin/master..")
+    shutil.copy(FIXTURES / "series" / "signal64-like.mbox", linux / "series.mbox")
+    shutil.copy(FIXTURES / "commands" / "benchmark.mbox", linux / "thread.mbox")
+    (home / "lists" / "linuxppc-dev").mkdir(parents=True)
+    shutil.copy(FIXTURES / "series" / "two-versions.mbox", home / "lists" / "linuxppc-dev" / "2026.mbox")
+    (home / "bin").mkdir()
+    for name, line in (("reviewbot", f'exec {sys.executable} -m reviewbot "$@"'), ("b4", "cat series.mbox")):
+        (home / "bin" / name).write_text(f"#!/bin/sh\n{line}\n")
+        (home / "bin" / name).chmod(0o755)
+    return home
+
+
+@pytest.mark.parametrize("block", blocks_to_run(), ids=lambda block: block.split("\n")[0][:40])
+def test_every_block_of_commands_runs(block: str, reader: Path) -> None:
+    """As it stands, line by line, in the reader's tree. Findings and gaps are answers; anything else is a stumble."""
+    environment = {
+        **ENVIRONMENT,
+        "PATH": f"{reader / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(reader),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    for line in block.splitlines():
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=reader / "linux", env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (Exit.CLEAN, Exit.FINDINGS, Exit.NOT_REVIEWED), f"{line}: {done.stderr}"
+        assert done.stdout or done.stderr or "-o " in line or not line.startswith("reviewbot"), line
+    if "git apply" in block:
+        assert "get_user(x, from)" in (reader / "linux" / "kernel" / "word.c").read_text()
 
 
 def test_the_output_shown_is_the_real_one() -> None:

@@ -64,10 +64,13 @@ def budget(
     from reviewbot.cost.rate import parse_base_rate
     from reviewbot.frontends.choices import cpu_of_options, to_configuration
     from reviewbot.frontends.output import emit
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.report.budget import render_json, render_text
     from reviewbot.rulebook.book import load_rulebook
     from reviewbot.source.version import kernel_version
 
+    tell = command_progress(quiet=False)
+    tell.start("counting switches")
     book = load_rulebook(rules)
     base: BaseRate | None = parse_base_rate(base_rate) if base_rate else None
     configuration = to_configuration(defined, undefined)
@@ -77,6 +80,7 @@ def budget(
         choice = replace(choice, environment=replace(choice.environment, kernel=kernel_version(source)))
     budgets = function_budgets(source, functions, book, choice, arch=arch, configuration=configuration)
     text = render_json(budgets, base) if form == "json" else render_text(budgets, base)
+    tell.stop()
     emit(text, output, for_people=form == "text")
     return 0
 

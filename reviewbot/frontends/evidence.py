@@ -72,6 +72,7 @@ def evidence(
     from reviewbot.frontends.choices import cpu_of_options
     from reviewbot.frontends.exits import Exit
     from reviewbot.frontends.output import emit
+    from reviewbot.frontends.progress import command_progress
     from reviewbot.report.evidence import render_json, render_text
     from reviewbot.rulebook.book import load_rulebook
 
@@ -80,10 +81,13 @@ def evidence(
     messages, problems = _read(sources)
     for problem in problems:
         click.echo(f"reviewbot: {problem}", err=True)
+    tell = command_progress(quiet=False)
+    tell.start("counting switches")
     found = find_evidence(messages, book)
     prediction = _given(pairs) if pairs else _predict(messages, tree, base, book, choice)
     weighed = weigh(found, prediction, book, choice, clock_ghz=clock, operations=operations)
     render = render_json if form == "json" else render_text
+    tell.stop()
     emit(render(found, weighed, prediction), output, for_people=form == "text")
     return Exit.NOT_REVIEWED if problems else Exit.CLEAN
 
