@@ -30,6 +30,7 @@ from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.states import PatchState, build_states
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.version import kernel_version
+from reviewbot.time_limit import Timed
 
 if TYPE_CHECKING:
     from reviewbot.facts.sights import Sights
@@ -61,7 +62,7 @@ def review(
     series: Series, base: SourceTree | None, options: ReviewOptions, book: Rulebook, origin: Base = NO_BASE
 ) -> Review:
     """Review a series on top of `base` (None: by its hunks alone); `origin` says what the base is."""
-    tell = options.tell
+    tell, timed = options.tell, Timed(book.limits.stage_s)
     tell.start("applying patches")
     states = build_states(series, base)
     not_kernel = _not_kernel(series, [base, *(state.after for state in states[-1:])])
@@ -72,10 +73,13 @@ def review(
     verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
         tell.start("looking for fixes")
-        verdicts = with_edits(verdicts, book)
+        verdicts = timed("looking for fixes", lambda: with_edits(verdicts, book), verdicts)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
     tell.start("counting switches")
-    budgets = _budgets(states, followed, book, options, cpu)
+    budgets = timed("counting switches", lambda: _budgets(states, followed, book, options, cpu), SeriesBudgets())
+    graphs: tuple[BlockGraph, ...] = ()
+    if options.with_graphs:
+        graphs = timed("drawing graphs", lambda: _graphs(states, followed, findings, book), ())
     return Review(
         series=series,
         subject=series.subject,
@@ -86,9 +90,9 @@ def review(
         gaps=tuple(_gaps(states, followed)),
         switches=budgets.changed,
         excerpts=tuple(_excerpts(verdicts, states)),
-        notes=(*series.notes, *budgets.notes, *predict(budgets.changed, options.base_rate)),
+        notes=(*series.notes, *timed.notes, *budgets.notes, *predict(budgets.changed, options.base_rate)),
         cpu=tuple(sorted({finding.cost.cpu for finding in findings})),
-        graphs=_graphs(states, followed, findings, book) if options.with_graphs else (),
+        graphs=graphs,
     )
 
 

@@ -205,7 +205,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_a_damaged_result_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.sqlite").write_bytes(b"this is no database" * 500)
-    with pytest.raises(InputError, match="no whole result file"):
+    with pytest.raises(InputError, match="no result file"):
         Store(tmp_path / "x.sqlite", "archive")
 
 

@@ -10,6 +10,7 @@ import gzip
 import resource
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from reviewbot.pipeline import ReviewOptions, review, review_on_tree, review_ran
 from reviewbot.report import FORMATS
 from reviewbot.report.view import View
 from reviewbot.rulebook.book import Rulebook, load_rulebook
+from reviewbot.rulebook.limits import CodeLimits
 from reviewbot.rules.bounded import inspect_bounded
 from reviewbot.rules.inspection import Inspection, inspect
 from reviewbot.series.from_mail import choose_series, find_series
@@ -320,8 +322,8 @@ def test_what_takes_too_long_is_a_gap_of_that_file_alone() -> None:
     text = "".join(f"if (x == {i}) user_access_begin(p, {i});\nif (x == {i}) user_access_end();\n" for i in range(2000))
     slow = (FUNCTION % "").replace("return 0;", text)
     tree = MemoryTree({**small_tree(), C_FILE: slow, "arch/powerpc/kernel/a.c": FUNCTION % "flush_it();"})
-    seen = inspect_bounded(tree, ["arch/powerpc/kernel/a.c", C_FILE], book(), together_s=1.5, alone_s=0.7)
-    assert (C_FILE, "the file takes too long to read, and was not reviewed") in {
-        (gap.path, gap.reason) for gap in seen.gaps
-    }
+    hasty = replace(book(), limits=CodeLimits(stage_s=1.5, file_s=0.7))
+    seen = inspect_bounded(tree, ["arch/powerpc/kernel/a.c", C_FILE], hasty)
+    said = "the file takes longer than 0.7 s to read (limits.code.file_s and stage_s), and was not reviewed"
+    assert (C_FILE, said) in {(gap.path, gap.reason) for gap in seen.gaps}
     assert seen.blocks_seen == 1

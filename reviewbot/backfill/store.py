@@ -127,7 +127,7 @@ class Store:
             ) from None
         except sqlite3.DatabaseError as error:
             raise InputError(
-                f"{self.path} is no whole result file of backfill ({error}); give another --state"
+                f"{self.path} is no result file of backfill, or a damaged one ({error}); give another --state"
             ) from None
         except OSError as error:
             raise DeliveryError(f"{self.path} cannot be written: {error.strerror or error}") from None

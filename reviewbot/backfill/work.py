@@ -16,11 +16,11 @@ from reviewbot.git import Repository
 from reviewbot.mail.decode import decode_message
 from reviewbot.report.json import to_dict
 from reviewbot.rulebook.book import Rulebook, load_rulebook
-from reviewbot.rules.bounded import TooLongError, time_limit
 from reviewbot.series.from_mail import to_series
 from reviewbot.series.mail_kind import sort_mail
 from reviewbot.series.threads import Group
 from reviewbot.source.folder_tree import FolderTree, is_git
+from reviewbot.time_limit import TooLongError, time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

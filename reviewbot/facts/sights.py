@@ -11,7 +11,7 @@ from reviewbot.facts.cache import FactCache
 from reviewbot.facts.database import Database
 from reviewbot.facts.version import stamp
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.bounded import ALONE_S, Focus, inspect_bounded
+from reviewbot.rules.bounded import Focus, inspect_bounded
 from reviewbot.rules.inspection import Inspection
 from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.overlay import OverlayTree
@@ -35,7 +35,7 @@ class Sights:
             return kept
         began = time.monotonic()
         made = inspect_bounded(tree, paths, self._book, focus)
-        if time.monotonic() - began < ALONE_S:
+        if time.monotonic() - began < min(self._book.limits.file_s, self._book.limits.stage_s):
             self._cache.keep_sight(key, made)
         return made
 

@@ -16,7 +16,7 @@ _STAGES = ("csyntax", "facts", "findings", "graph", "rulebook", "rules", "source
 
 def stamp(book: Rulebook) -> str:
     """Differs between two programs or rule sets that may see different things in the same source."""
-    return hashlib.sha256(f"{book.version} {_program()} {sys.version_info[:2]}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{book.version} {book.limits} {_program()} {sys.version_info[:2]}".encode()).hexdigest()[:32]
 
 
 @cache

@@ -14,6 +14,7 @@ from reviewbot.findings.scope import Scope, find_scope
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
+from reviewbot.time_limit import TooLongError, time_limit
 
 # What the rules see in some files of a tree: the observations and the gaps.
 Sight = tuple[tuple[Observation, ...], tuple[Gap, ...]]
@@ -50,7 +51,7 @@ def follow(
     seen = _SeenFiles(look)
     for done, state in enumerate(states):
         advance(done)
-        scope = find_scope(state, book)
+        scope = _scope_of(state, book)
         scope.paths |= _known_files_touched(state, history)
         index = state.patch.index
         followed.functions |= scope.functions
@@ -70,6 +71,17 @@ def follow(
     if states:
         history.settle(states[0].before)
     return followed
+
+
+def _scope_of(state: PatchState, book: Rulebook) -> Scope:
+    """As `find_scope`, in bounded time: what takes longer is inspected as far as the patch touches it, and said."""
+    try:
+        with time_limit(book.limits.stage_s):
+            return find_scope(state, book)
+    except (TooLongError, RecursionError) as error:
+        limit = f"in {book.limits.stage_s:g} s (limits.code.stage_s)" if isinstance(error, TooLongError) else "so deep"
+        reason = f"what the patch concerns cannot be found out {limit}, so it was not reviewed in full"
+        return Scope(paths=set(state.changed), gaps=[Gap(path="", line=0, function="", reason=reason)])
 
 
 class _SeenFiles:

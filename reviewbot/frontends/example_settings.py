@@ -34,7 +34,7 @@ def example() -> str:
 
 
 def _table(name: str, value: Any) -> Iterator[str]:
-    """One section, and behind it an example of each kind of named table below it."""
+    """One section, and behind it the tables below it, with an example of each kind of named one."""
     words = " ".join((inspect.getdoc(type(value)) or "").split())
     yield from textwrap.wrap(words, 110, initial_indent="# ", subsequent_indent="# ")
     yield f"[{name}]" if "." not in name else f"# [{name}]"
@@ -44,6 +44,8 @@ def _table(name: str, value: Any) -> Iterator[str]:
         inner = getattr(value, each.name)
         if isinstance(inner, Mapping):
             below.append((f"{name}.{each.name}.NAME", typing.get_args(hints[each.name])[1]()))
+        elif dataclasses.is_dataclass(inner):
+            below.append((f"{name}.{each.name}", inner))
         else:
             is_number = inner is None and {int, float} & set(typing.get_args(hints[each.name]))
             yield f"# {each.name} = {0 if is_number else _toml(inner)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +59,10 @@ def review(tree: Path | None, base: str | None, **values: Any) -> int:
     bot = bot_settings(wish.config)
     layers = settings.file_layers(wish.config)
     ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
-    given = read_mailbox("-")
+    given = read_mailbox("-", limits=ready.limits)
     for sentence in given.problems:
         say(sentence)
-    series = choose_series(find_series(given.messages))
+    series = choose_series(find_series(given.messages, limits=ready.limits))
     speech = voice(ready, bot.mail)
     where = _list_of(series, bot)
     if reason := _why_silent(series, bot):
@@ -111,7 +112,14 @@ def watch(once: bool, maildir: Path | None, config: Path | None) -> int:
     counter = desk(
         bot, clock, ledger, mail_channel(bot, clock, ledger, wanted=sends, reads_own_mail=bot.mail.reads_own_mail)
     )
-    watcher = MailWatcher(counter, source, lists, voice(reviewer.ready, bot.mail), find=find_series, review=reviewer)
+    watcher = MailWatcher(
+        counter,
+        source,
+        lists,
+        voice(reviewer.ready, bot.mail),
+        find=partial(find_series, limits=reviewer.ready.limits),
+        review=reviewer,
+    )
     watching.on_signals(clock)
     return watching.watch(counter, _file_name(source.name), watcher.poll, once=once)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from reviewbot.errors import DeliveryError, FetchError, ReviewbotError, UsageError
 from reviewbot.frontends.options import config_option, review_options, to_wish
 from reviewbot.grammar import plural
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from reviewbot.delivery.outbox import Draft, Outbox
@@ -66,7 +68,12 @@ def review(
     root, target = to_target(what, is_patch=is_patch)
     url = _server(root, server, bot, post=post)
     remote = patchwork_server(bot, clock, url, with_token=post)
-    fetched = fetch_series(remote, _resolve(remote, target, url), read_mails, find_series)
+    fetched = fetch_series(
+        remote,
+        _resolve(remote, target, url),
+        partial(read_mails, limits=ready.limits),
+        partial(find_series, limits=ready.limits),
+    )
     reviewer = BotReviewer(ready=ready, layers=layers, bot=bot.bot, clock=clock)
 
     def make() -> Review:
@@ -124,19 +131,19 @@ def watch(once: bool, config: Path | None) -> int:
         section,
         lists,
         voice(reviewer.ready, bot.mail),
-        read=read_mails,
-        find=find_series,
+        read=partial(read_mails, limits=reviewer.ready.limits),
+        find=partial(find_series, limits=reviewer.ready.limits),
         review=reviewer,
     )
     watching.on_signals(clock)
     return watching.watch(counter, f"patchwork-{_host(section.url)}", watcher.poll, once=once)
 
 
-def read_mails(raw: bytes, origin: str) -> tuple[Message, ...]:
+def read_mails(raw: bytes, origin: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Message, ...]:
     """The mails of an mbox that a server sent."""
     from reviewbot.mail.mailbox import read_mail_bytes
 
-    return read_mail_bytes(raw, origin).messages
+    return read_mail_bytes(raw, origin, limits=limits).messages
 
 
 class _Poster:

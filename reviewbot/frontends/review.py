@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from reviewbot.findings.review import Review
     from reviewbot.frontends.options import Wish
     from reviewbot.frontends.reviewing import Ready
+    from reviewbot.mail.limits import Limits
     from reviewbot.mail.mailbox import MailInput
-    from reviewbot.progress import Progress
     from reviewbot.series.patch import Series
 
 
@@ -50,21 +50,24 @@ def review(sources: tuple[str, ...], tree: Path | None, base: str | None, **valu
     wish = to_wish(values)
     layers = [*settings.file_layers(wish.config), *settings.git_layer(Path.cwd())]
     ready = prepare(wish, layers, command_progress(quiet=wish.quiet))
-    series, unread = _read(sources, wish, ready.options.tell)
+    series, unread = _read(sources, wish, ready)
     tree = tree or ready.section.tree
     if base and tree is None:
         raise click.UsageError("--base names a commit of a tree; give the tree with --tree DIR.")
     return conclude(lambda: _with_gaps(_review(series, tree, base, ready), unread), wish, ready, layers)
 
 
-def _read(sources: tuple[str, ...], wish: Wish, tell: Progress) -> tuple[Series, tuple[str, ...]]:
+def _read(sources: tuple[str, ...], wish: Wish, ready: Ready) -> tuple[Series, tuple[str, ...]]:
     """The series to review, and a sentence for each mail that could not be read."""
     from reviewbot.series.from_mail import choose_series, find_series
 
-    tell.start("fetching mails" if any(map(_is_remote, sources)) else "reading mails")
-    inputs = [_fetch(source, wish) if _is_remote(source) else _read_local(source) for source in sources]
+    ready.options.tell.start("fetching mails" if any(map(_is_remote, sources)) else "reading mails")
+    inputs = [
+        _fetch(source, wish, ready.limits) if _is_remote(source) else _read_local(source, ready.limits)
+        for source in sources
+    ]
     messages = [message for each in inputs for message in each.messages]
-    found = find_series(messages)
+    found = find_series(messages, limits=ready.limits)
     unread = tuple(problem for each in inputs for problem in each.problems)
     return _named(found, sources) or choose_series(found), unread
 
@@ -74,13 +77,13 @@ def _is_remote(source: str) -> bool:
     return source.startswith(("http://", "https://", "<", "mid:")) or ("@" in source and not Path(source).exists())
 
 
-def _read_local(source: str) -> MailInput:
+def _read_local(source: str, limits: Limits) -> MailInput:
     from reviewbot.mail.mailbox import read_mailbox
 
-    return read_mailbox(source)
+    return read_mailbox(source, limits=limits)
 
 
-def _fetch(source: str, wish: Wish) -> MailInput:
+def _fetch(source: str, wish: Wish, limits: Limits) -> MailInput:
     """The thread of a mail, from the archive that the user named or configured."""
     from reviewbot.delivery.clock import SystemClock
     from reviewbot.frontends.bot_setup import archive, bot_settings
@@ -91,10 +94,10 @@ def _fetch(source: str, wish: Wish) -> MailInput:
     if mailed is None:
         if source.startswith("http"):
             raise click.UsageError(f"{source} is no mail in an archive; for patchwork: reviewbot patchwork review URL.")
-        return _read_local(source)
+        return _read_local(source, limits)
     store = archive(bot_settings(wish.config), SystemClock(), mailed.inbox, cached=not wish.no_cache)
     data = store.thread(mailed.message_id)
-    return read_mail_bytes(data, f"the thread of {mailed.message_id}")
+    return read_mail_bytes(data, f"the thread of {mailed.message_id}", limits=limits)
 
 
 def _named(found: tuple[Series, ...], sources: tuple[str, ...]) -> Series | None:

@@ -21,6 +21,7 @@ from reviewbot.progress import Progress
 
 if TYPE_CHECKING:
     from reviewbot.findings.finding import Finding
+    from reviewbot.mail.limits import Limits
     from reviewbot.pipeline import ReviewOptions
     from reviewbot.report.view import View
     from reviewbot.rulebook.book import Rulebook
@@ -36,6 +37,7 @@ class Ready:
     section: settings.ReviewSection
     options: ReviewOptions
     book: Rulebook
+    limits: Limits
 
 
 def prepare(wish: Wish, layers: Sequence[Layer], tell: Progress = NOBODY) -> Ready:
@@ -55,7 +57,8 @@ def prepare(wish: Wish, layers: Sequence[Layer], tell: Progress = NOBODY) -> Rea
         }
     )
     section, _ = settings.section("review", [*layers, given])
-    book = load_rulebook(wish.rules)
+    limits, _ = settings.section("limits", layers)
+    book = replace(load_rulebook(wish.rules), limits=limits.code)
     options = ReviewOptions(
         cache=None if wish.no_cache else cache_dir(),
         tell=tell,
@@ -66,7 +69,7 @@ def prepare(wish: Wish, layers: Sequence[Layer], tell: Progress = NOBODY) -> Rea
         with_graphs=wish.wants_graphs,
         base_rate=parse_base_rate(wish.base_rate) if wish.base_rate else None,
     )
-    return Ready(section=section, options=options, book=book)
+    return Ready(section=section, options=options, book=book, limits=limits.input)
 
 
 def conclude(

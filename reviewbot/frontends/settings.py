@@ -13,12 +13,15 @@ from reviewbot.config import Layer, Setting, check_sections, config_file, read_l
 from reviewbot.errors import ConfigError
 from reviewbot.frontends.exits import FailOn
 from reviewbot.git.user import toplevel, user_setting
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
+from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
 
 TREE_FILE = ".reviewbot.toml"
 WAIVERS = "waivers"
 # section -> dataclass; the stage that has the settings owns the dataclass
 SECTIONS: dict[str, str] = {
     "review": "reviewbot.frontends.settings:ReviewSection",
+    "limits": "reviewbot.frontends.settings:LimitsSection",
     "http": "reviewbot.delivery.settings:HttpSection",
     "archive": "reviewbot.delivery.settings:ArchiveSection",
     "patchwork": "reviewbot.delivery.settings:PatchworkSection",
@@ -44,6 +47,14 @@ class ReviewSection:
     def __post_init__(self) -> None:
         if self.min_cycles is not None and self.min_cycles < 0:
             raise ValueError("min_cycles must not be negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSection:
+    """[limits]. What strangers send and write is read up to these; what is beyond is a gap that names the limit."""
+
+    input: Limits = DEFAULT_LIMITS
+    code: CodeLimits = DEFAULT_CODE_LIMITS
 
 
 def section(name: str, layers: Sequence[Layer]) -> tuple[Any, tuple[Setting, ...]]:

@@ -27,7 +27,7 @@ def decode_message(raw: bytes, origin: str, *, limits: Limits = DEFAULT_LIMITS) 
     problems: list[str] = []
     head, body = split_head(_transport_lines(_cut_from_line(_within(raw, limits, problems))))
     if len(head) > limits.header_bytes:
-        problems.append(f"The headers are longer than {limits.header_bytes} bytes; the rest of them was not read")
+        problems.append(f"The headers are longer than {limits.told('header_bytes')}; the rest of them was not read")
         head = head[: limits.header_bytes]
     fields = read_headers(head)
     by_name = _by_name(fields)
@@ -65,7 +65,7 @@ def _to_message(
 def _within(raw: bytes, limits: Limits, problems: list[str]) -> bytes:
     if len(raw) <= limits.message_bytes:
         return raw
-    problems.append(f"The mail is larger than {limits.message_bytes} bytes; the rest was not read")
+    problems.append(f"The mail is larger than {limits.told('message_bytes')}; the rest was not read")
     kept = raw[: limits.message_bytes]
     return kept[: kept.rfind(b"\n") + 1] or kept
 

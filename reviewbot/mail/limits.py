@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import IO
 
 _MIB = 1024 * 1024
+_UNITS = {
+    "input_bytes": "bytes",
+    "messages": "mails",
+    "message_bytes": "bytes",
+    "header_bytes": "bytes",
+    "mime_depth": "deep",
+    "mime_parts": "parts",
+    "diff_bytes": "bytes",
+    "files_per_patch": "files",
+    "hunks_per_file": "hunks",
+    "hunk_lines": "lines",
+    "path_bytes": "bytes",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds on what strangers may send. The defaults lie far above anything seen on a kernel list.
+    """[limits.input]. Bounds on what strangers may send. The defaults lie far above anything seen on a kernel list.
 
     `input_bytes`: one mailbox, unpacked. `messages`: mails in one input. `message_bytes`: one mail. `header_bytes`:
     the header block of one mail. `mime_depth`, `mime_parts`: nesting and number of parts of one mail. `diff_bytes`,
@@ -28,6 +41,15 @@ class Limits:
     hunks_per_file: int = 20_000
     hunk_lines: int = 1_000_000
     path_bytes: int = 4_096
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) < 1:
+                raise ValueError(f"{field.name} must be at least 1")
+
+    def told(self, name: str) -> str:
+        """The value, and what to raise to read more."""
+        return f"{getattr(self, name)} {_UNITS[name]} (limits.input.{name})"
 
 
 DEFAULT_LIMITS = Limits()

@@ -93,7 +93,7 @@ def _read_data(data: bytes, origin: str, reading: _Reading) -> bool:
 def _add(raw: bytes, origin: str, reading: _Reading) -> bool:
     if len(reading.messages) >= reading.limits.messages:
         reading.problems.append(
-            f"{origin}: more than {reading.limits.messages} mails; this one and the rest were not read"
+            f"{origin}: more than {reading.limits.told('messages')}; this one and the rest were not read"
         )
         return False
     message = decode_message(raw, origin, limits=reading.limits)
@@ -171,7 +171,7 @@ def _read_file(file: Path, reading: _Reading, *, is_maildir: bool) -> bool:
     room = reading.limits.input_bytes - reading.size_bytes
     if room <= 0:
         reading.problems.append(
-            f"{file.name}: the folder is larger than {reading.limits.input_bytes} bytes; the rest was not read"
+            f"{file.name}: the folder is larger than {reading.limits.told('input_bytes')}; the rest was not read"
         )
         return False
     try:

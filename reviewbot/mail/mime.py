@@ -71,7 +71,7 @@ def parse_content_type(value: str) -> ContentType:
 def _read_part(kind: ContentType, disposition: str, encoding: str, data: bytes, depth: int, reading: _Reading) -> None:
     reading.parts += 1
     if reading.parts > reading.limits.mime_parts:
-        reading.problems.append(f"The mail has more than {reading.limits.mime_parts} parts; the rest was not read")
+        reading.problems.append(f"The mail has more than {reading.limits.told('mime_parts')}; the rest was not read")
     elif kind.kind.startswith("multipart/"):
         _read_parts(kind, data, depth, reading)
     elif kind.kind.startswith("message/") and depth:
@@ -110,7 +110,7 @@ def _prefer_patch_files(reading: _Reading) -> None:
 def _read_parts(kind: ContentType, data: bytes, depth: int, reading: _Reading) -> None:
     if depth >= reading.limits.mime_depth:
         reading.problems.append(
-            f"The mail nests parts more than {reading.limits.mime_depth} deep; the inner ones were not read"
+            f"The mail nests parts more than {reading.limits.told('mime_depth')}; the inner ones were not read"
         )
         return
     pieces = _cut_at_boundary(kind.get("boundary"), data)

@@ -11,6 +11,7 @@ from pathlib import Path
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.catalogue import CatalogueEntry, load_catalogue
 from reviewbot.rulebook.cpu_models import CpuModel, load_cpu_models
+from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
 from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
@@ -19,7 +20,7 @@ from reviewbot.rulebook.primitives import Architecture, Direction, KernelVersion
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rulebook:
-    """All data of rules/. `version` is a hash over every byte of it, for caches."""
+    """All data of rules/. `version` is a hash over every byte of it, for caches. `limits` come from the settings."""
 
     directory: Path
     version: str
@@ -27,6 +28,7 @@ class Rulebook:
     policies: tuple[Policy, ...]
     words: Words
     primitive_names: frozenset[str]
+    limits: CodeLimits = DEFAULT_CODE_LIMITS
 
     @property
     def catalogue(self) -> Mapping[str, CatalogueEntry]:

@@ -54,7 +54,7 @@ def parse_diff(data: bytes, *, first_line: int = 1, limits: Limits = DEFAULT_LIM
     """
     reader = _Reader(lines=(), first_line=first_line, limits=limits)
     if len(data) > limits.diff_bytes:
-        reader.refuse(None, 0, f"The diff is larger than {limits.diff_bytes} bytes; the rest was not read")
+        reader.refuse(None, 0, f"The diff is larger than {limits.told('diff_bytes')}; the rest was not read")
         data = data[: data.rfind(b"\n", 0, limits.diff_bytes) + 1]
     lines = data.split(b"\n")
     reader.lines = lines[:-1] if lines[-1] == b"" else lines
@@ -72,7 +72,7 @@ def _read_files(reader: _Reader) -> None:
             continue
         if _starts_file(lines, at) and len(reader.files) >= reader.limits.files_per_patch:
             reader.refuse(
-                None, at, f"The diff changes more than {reader.limits.files_per_patch} files; the rest was not read"
+                None, at, f"The diff changes more than {reader.limits.told('files_per_patch')}; the rest was not read"
             )
             return
         if line.startswith(_GIT):

@@ -41,7 +41,7 @@ def read_hunks(lines: Sequence[bytes], at: int, limits: Limits, *, first_line: i
     first = at
     while at < len(lines) and lines[at].startswith(b"@@ -"):
         if len(hunks) >= limits.hunks_per_file:
-            raise HunkError(at, f"has more than {limits.hunks_per_file} hunks")
+            raise HunkError(at, f"has more than {limits.told('hunks_per_file')}")
         header = _read_header(lines[at], at, limits)
         end = _end_of_hunk(lines, at + 1, header)
         hunks.append(_to_hunk(header, lines[at + 1 : end], first_line + at))
@@ -61,7 +61,7 @@ def _read_header(line: bytes, at: int, limits: Limits) -> Header:
     old_count = 1 if match[2] is None else int(match[2])
     new_count = 1 if match[4] is None else int(match[4])
     if max(old_count, new_count) > limits.hunk_lines:
-        raise HunkError(at, f"has a hunk of more than {limits.hunk_lines} lines")
+        raise HunkError(at, f"has a hunk of more than {limits.told('hunk_lines')}")
     if (old_count and not old_start) or (new_count and not new_start) or not (old_count or new_count):
         raise HunkError(at, "has a hunk header with absurd numbers")
     return Header(old_start, old_count, new_start, new_count, match[5] or b"")
