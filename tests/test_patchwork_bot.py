@@ -411,6 +411,15 @@ def test_a_review_apart_gives_its_result_and_its_errors(tmp_path: Path) -> None:
         review_apart(broken, Clock(), timeout_s=30, memory_mb=512)  # type: ignore[arg-type]
 
 
+def test_who_waits_for_a_review_apart_hears_that_it_goes_on() -> None:
+    import time
+
+    ticks: list[int] = []
+    with pytest.raises(ReviewFailedError):
+        review_apart(lambda: time.sleep(60), Clock(), timeout_s=0.5, memory_mb=256, tick=lambda: ticks.append(1))  # type: ignore[arg-type]
+    assert ticks
+
+
 def test_a_review_that_crashes_hangs_or_eats_memory_ends_alone(capfd: pytest.CaptureFixture[str]) -> None:
     import os
     import time

@@ -65,6 +65,8 @@ def test_no_format_loses_a_finding(name: str, findings: tuple[Finding, ...]) -> 
         place = f"{finding.place.path}:{finding.place.line}"
         if name in ("json", "sarif"):
             assert finding.fingerprint in text
+        elif name in ("rdjson", "github") and not phrases.is_open(finding):
+            assert text.count("fixedby") == sum(not phrases.is_open(each) for each in findings)
         elif name == "rdjson":
             assert f'"line":{finding.place.line}' in text
         elif name == "github":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from reviewbot.findings.finding import Status
 from reviewbot.report import FORMATS
 from reviewbot.report.view import View
 from tests import reviews
@@ -80,10 +82,20 @@ def test_every_diagnostic_can_be_shown(kind: str) -> None:
     assert diagnostics
     for each in diagnostics:
         assert each["message"].strip() and each["code"]["value"]
-        assert bool(each["location"]["path"]) == ("range" in each["location"])
+        assert each["location"]["path"] or "range" not in each["location"]
         for suggestion in each.get("suggestions", ()):
             start, end = suggestion["range"]["start"], suggestion["range"]["end"]
             assert (start["line"], start["column"]) <= (end["line"], end["column"])
+
+
+@pytest.mark.parametrize("name", ["rdjson", "github"])
+def test_what_is_gone_marks_no_line_and_asks_for_nothing(name: str) -> None:
+    """Its line is that of the source before; another one stands there now."""
+    gone = reviews.finding(line=4711, status=Status.FIXED, fixed_by=2)
+    text = FORMATS[name].render(replace(reviews.empty_review(), findings=(gone,)), View())
+    assert gone.place.path in text and "4711" not in text and gone.suggestion not in text
+    text = FORMATS[name].render(replace(reviews.empty_review(), findings=(reviews.finding(line=4711),)), View())
+    assert "4711" in text and gone.suggestion.split(",")[0] in text
 
 
 def test_faults_are_seen() -> None:

@@ -193,6 +193,20 @@ def test_long_work_tells_how_far_it_is_and_leaves_no_trace(command: str, tmp_pat
     assert seen.code in (0, 1) and _left_on(seen.text) == ""
 
 
+WATCHER = """\
+from reviewbot.frontends.progress import progress
+with progress(quiet=False, forks=True) as tell:
+    tell.start("reviewing [bold]a series[/bold]")
+    tell.tick()
+"""
+
+
+def test_a_watcher_shows_what_it_waits_for_and_wipes_it(tmp_path: Path) -> None:
+    seen = at_terminal([], tmp_path, piped=True, program=("-c", WATCHER))
+    assert "reviewing [bold]a series[/bold]" in seen.text and seen.text.endswith("\x1b[2K")
+    assert seen.text.rindex("\x1b[?25h") > seen.text.rindex("\x1b[?25l")
+
+
 def _repository(home: Path) -> Path:
     from tests.repositories import commit, make_repository
     from tests.test_pipeline import FILL, FILL_TEXT, FRAME, FRAME_TEXT

@@ -16,8 +16,12 @@ def render(review: Review, view: View) -> str:
     rows = []
     for finding in review.findings:
         command = _COMMANDS[finding.severity] if phrases.is_open(finding) else "notice"
-        place = {"file": finding.place.path, "line": str(finding.place.line), "col": str(finding.place.column)}
-        message = f"{finding.message}\n{finding.suggestion}\nCost: {phrases.cost(finding.cost)}"
+        place = {"file": finding.place.path}
+        rows_of_message = [finding.message, f"Cost: {phrases.cost(finding.cost)}"]
+        if phrases.is_open(finding):  # what is gone stands on no line any more
+            place |= {"line": str(finding.place.line), "col": str(finding.place.column)}
+            rows_of_message.insert(1, finding.suggestion)
+        message = "\n".join(rows_of_message)
         title = f"{finding.rule} ({phrases.history(finding, review)})"
         rows.append(_command(command, {**place, "title": title}, message))
     for gap in review.gaps:

@@ -33,16 +33,18 @@ def render(review: Review, view: View) -> str:
 
 
 def _finding(finding: Finding, review: Review) -> dict[str, Any]:
-    rows = (finding.message, finding.suggestion, f"Cost: {phrases.cost(finding.cost)}.")
+    is_open = phrases.is_open(finding)
+    rows = (finding.message, finding.suggestion if is_open else "", f"Cost: {phrases.cost(finding.cost)}.")
     message = f"{' '.join(row for row in rows if row)} ({phrases.history(finding, review)})"
-    severity = _SEVERITIES[finding.severity] if phrases.is_open(finding) else "INFO"
+    severity = _SEVERITIES[finding.severity] if is_open else "INFO"
+    place = _location(finding.place.path, finding.place.line, byte_column(review, finding))
     diagnostic: dict[str, Any] = {
         "message": visible(message),
-        "location": _location(finding.place.path, finding.place.line, byte_column(review, finding)),
+        "location": place if is_open else {"path": place["path"]},  # what is gone stands on no line any more
         "severity": severity,
         "code": {"value": finding.rule},
     }
-    if finding.observation.chain:
+    if finding.observation.chain and is_open:
         diagnostic["related_locations"] = [_related(link) for link in finding.observation.chain]
     if finding.edit is not None:
         diagnostic["suggestions"] = [_suggestion(each, dict(finding.edit.lines)) for each in finding.edit.replacements]
