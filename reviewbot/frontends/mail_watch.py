@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from reviewbot.delivery.clock import StopAsked
 from reviewbot.delivery.hygiene import why_not_answer
 from reviewbot.delivery.jobs import Job, Jobs
 from reviewbot.delivery.lineage import newer_version, note_series, note_tokens, series_key, subject_tokens, tokens_of
@@ -15,11 +14,10 @@ from reviewbot.delivery.settings import ListSettings
 from reviewbot.delivery.verdicts import Voice, put_remarks, remarks
 from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Review
-from reviewbot.frontends.isolation import ReviewFailedError
+from reviewbot.frontends.job_loop import JobLoop
 from reviewbot.frontends.mail_sources import NewMail, Source
 from reviewbot.frontends.patchwork_watch import Finder, Reviewer
 from reviewbot.frontends.watching import Desk, deliver
-from reviewbot.grammar import plural
 from reviewbot.mail.decode import decode_message
 from reviewbot.mail.message import Message
 from reviewbot.series.patch import Series
@@ -50,12 +48,13 @@ class MailWatcher:
         self._find = find
         self._review = review
         self._jobs = Jobs(desk.ledger, source.name)
+        self._loop = JobLoop(desk=desk, jobs=self._jobs, lists=self._lists, handle=self._handle, give_up=self._give_up)
 
     def poll(self) -> None:
         """One round: new mails, then the reviews that are due, then the outbox."""
         self._jobs.recover()
         trouble: FetchError | None = None
-        for step in (self._read, self._work):
+        for step in (self._read, self._loop.work):
             try:
                 step()
             except FetchError as error:
@@ -157,45 +156,16 @@ class MailWatcher:
                 return job
         return None
 
-    def _work(self) -> None:
-        while not self._desk.clock.is_stopping:
-            job = self._jobs.take(self._desk.clock.now())
-            if job is None:
-                return
-            self._one(job)
-
-    def _one(self, job: Job) -> None:
-        where = self._lists.get(job.payload["list"])
-        if where is None:
-            self._jobs.finish(job, "dropped", "the list is muted or no longer in the settings")
-            return
-        try:
-            if job.attempts > 2 * self._desk.bot.attempts:
-                raise ReviewFailedError(
-                    f"the process ended {plural(job.attempts - 1, 'time')} while it worked on this series"
-                )
-            self._handle(job, where)
-        except StopAsked:
-            self._jobs.give_back(job, due_at=self._desk.clock.now(), counts=False)
-            raise
-        except FetchError as error:
-            self._jobs.give_back(
-                job, due_at=self._desk.clock.now() + self._desk.bot.poll_s, note=str(error), counts=False
-            )
-            raise
-        except ReviewbotError as error:
-            self._failed(job, error)
-
     def _handle(self, job: Job, where: ListSettings) -> None:
         name, parts = job.payload["list"], tuple(job.payload["parts"].values())
         series = self._series_of(parts, name)
         if series is None:
-            self._drop(job, "no patch in it")
+            self._loop.drop(job, "no patch in it")
             return
         note_series(self._desk.ledger, series, name, job.created_at)
         newer = newer_version(self._desk.ledger, tokens_of(series), series.version, name, job.created_at)
         if newer is not None:
-            self._drop(job, f"version {newer.version} is out")
+            self._loop.drop(job, f"version {newer.version} is out")
             return
         self._finish(job, series, self._review(series, where), where)
 
@@ -228,19 +198,9 @@ class MailWatcher:
         )
         deliver(desk)
 
-    def _failed(self, job: Job, error: ReviewbotError) -> None:
-        desk = self._desk
-        desk.pulse.counts["review_failed"] += 1
-        desk.log.error("review", series=job.key, attempt=job.attempts, reason=str(error))
-        if job.attempts < desk.bot.attempts:
-            self._jobs.give_back(job, due_at=desk.clock.now() + desk.bot.poll_s * 2**job.attempts, note=str(error))
-        else:
-            self._jobs.finish(job, "failed", str(error))
-
-    def _drop(self, job: Job, reason: str) -> None:
-        self._jobs.finish(job, "dropped", reason)
-        self._desk.pulse.counts["dropped"] += 1
-        self._desk.log.info("dropped", series=job.key, reason=reason)
+    def _give_up(self, job: Job, where: ListSettings, error: ReviewbotError) -> None:
+        """A mail that tells of our own troubles helps nobody."""
+        self._jobs.finish(job, "failed", str(error))
 
 
 def _choose(found: Sequence[Series], parts: tuple[str, ...]) -> Series | None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reviewbot.delivery.clock import StopAsked
 from reviewbot.delivery.jobs import Job, Jobs
 from reviewbot.delivery.lineage import fold_subject, newer_version, note_series, tokens_of
 from reviewbot.delivery.outbox import Draft
@@ -18,9 +17,8 @@ from reviewbot.delivery.settings import ListSettings, PatchworkSection
 from reviewbot.delivery.verdicts import Voice, check_drafts, draft_for, put_remarks, remarks
 from reviewbot.errors import FetchError, InputError, ReviewbotError
 from reviewbot.findings.review import Outcome, Review
-from reviewbot.frontends.isolation import ReviewFailedError
+from reviewbot.frontends.job_loop import JobLoop
 from reviewbot.frontends.watching import Desk, deliver
-from reviewbot.grammar import plural
 from reviewbot.http import StatusError
 from reviewbot.mail.message import Message
 from reviewbot.report.phrases import OUTCOMES
@@ -111,6 +109,9 @@ class PatchworkWatcher:
         self._find = find
         self._review = review
         self._jobs = Jobs(desk.ledger, f"patchwork {section.url}")
+        self._loop = JobLoop(
+            desk=desk, jobs=self._jobs, lists=self._lists, handle=self._handle_if_there, give_up=self._give_up
+        )
         self._checked: set[str] = set()
 
     def poll(self) -> None:
@@ -118,7 +119,7 @@ class PatchworkWatcher:
         self._jobs.recover()
         trouble: FetchError | None = None
         reads = [lambda name=name, where=where: self._read_events(name, where) for name, where in self._lists.items()]
-        for step in (*reads, self._work):
+        for step in (*reads, self._loop.work):
             try:
                 step()
             except FetchError as error:  # the other projects, and what is already known, go on
@@ -164,45 +165,20 @@ class PatchworkWatcher:
             last = batch[-1]
             ledger.keep_place(source, json.dumps({"date": last.date.isoformat(), "event": last.id}))
 
-    def _work(self) -> None:
-        while not self._desk.clock.is_stopping:
-            job = self._jobs.take(self._desk.clock.now())
-            if job is None:
-                return
-            self._one(job)
-
-    def _one(self, job: Job) -> None:
-        where = self._lists.get(job.payload["list"])
-        if where is None:
-            self._jobs.finish(job, "dropped", "the list is muted or no longer in the settings")
-            return
-        now = self._desk.clock.now
+    def _handle_if_there(self, job: Job, where: ListSettings) -> None:
         try:
-            if job.attempts > 2 * self._desk.bot.attempts:
-                raise ReviewFailedError(
-                    f"the process ended {plural(job.attempts - 1, 'time')} while it worked on this series"
-                )
             self._handle(job, where)
-        except StopAsked:
-            self._jobs.give_back(job, due_at=now(), counts=False)
-            raise
         except StatusError as error:
             if error.status not in (404, 410):
-                self._jobs.give_back(job, due_at=now() + self._desk.bot.poll_s, note=str(error), counts=False)
                 raise
-            self._drop(job, "the server no longer has this series")
-        except FetchError as error:
-            self._jobs.give_back(job, due_at=now() + self._desk.bot.poll_s, note=str(error), counts=False)
-            raise
-        except ReviewbotError as error:
-            self._failed(job, where, error)
+            self._loop.drop(job, "the server no longer has this series")
 
     def _handle(self, job: Job, where: ListSettings) -> None:
         fetched = fetch_series(self._server, job.payload["series"], self._read, self._find)
         name = job.payload["list"]
         if reason := self._why_not(fetched, name):
             self._close_pending(fetched.record, reason, where)
-            self._drop(job, reason)
+            self._loop.drop(job, reason)
             return
         self._say_pending(fetched.record, where)
         deliver(self._desk)
@@ -264,26 +240,15 @@ class PatchworkWatcher:
         desk.log.info("reviewed", series=fetched.record.id, list=name, subject=fetched.record.name, findings=findings)
         deliver(desk)
 
-    def _failed(self, job: Job, where: ListSettings, error: ReviewbotError) -> None:
-        """The review broke. After the last attempt that is said, so that no check stays pending for ever."""
-        desk = self._desk
-        desk.pulse.counts["review_failed"] += 1
-        desk.log.error("review", series=job.payload["series"], attempt=job.attempts, reason=str(error))
-        if job.attempts < desk.bot.attempts:
-            self._jobs.give_back(job, due_at=desk.clock.now() + desk.bot.poll_s * 2**job.attempts, note=str(error))
-            return
+    def _give_up(self, job: Job, where: ListSettings, error: ReviewbotError) -> None:
+        """The review broke for the last time. That is said, so that no check stays pending for ever."""
         record = self._server.series(job.payload["series"])
         # What went wrong inside may name local paths, so only errors about the input are quoted.
         drafts = failed_drafts(record, self._section, *([str(error)] if isinstance(error, InputError) else []))
-        with desk.ledger.transaction():
+        with self._desk.ledger.transaction():
             for draft in drafts if where.check else ():
-                desk.outbox.put(draft, dry_run=where.dry_run)
+                self._desk.outbox.put(draft, dry_run=where.dry_run)
             self._jobs.finish(job, "failed", str(error))
-
-    def _drop(self, job: Job, reason: str) -> None:
-        self._jobs.finish(job, "dropped", reason)
-        self._desk.pulse.counts["dropped"] += 1
-        self._desk.log.info("dropped", series=job.payload["series"], reason=reason)
 
 
 def _later(record: SeriesRecord, server: Patchwork) -> int | None:
