@@ -258,9 +258,44 @@ def test_old_things_are_forgotten_but_never_what_is_open(
     outbox.put(draft("open"))
     ledger.note_seen("patchwork x", "1", clock.now())
     ledger.note_seen("maildir /m", "f", clock.now())
-    ledger.forget(clock.now() + 1)
+    ledger.forget(clock.now() + 1, keep=0)
     assert [item.draft.key for item in outbox.items()] == ["open"]
     assert not ledger.is_seen("patchwork x", "1") and ledger.is_seen("maildir /m", "f")
+
+
+def test_a_clock_that_jumps_years_ahead_makes_nothing_forgotten(tmp_path: Path) -> None:
+    """What was said and seen lately stays known, so that it is not said again."""
+    ledger, clock = Ledger(tmp_path), Clock()
+    ledger.note_seen("patchwork x", "1", clock.now())
+    jobs = Jobs(ledger, "x")
+    jobs.add("1", {}, now=clock.now(), due_at=clock.now())
+    done = jobs.take(clock.now())
+    assert done is not None
+    jobs.finish(done, "done")
+    clock.time += 5 * 365 * 86400
+    ledger.forget(clock.now() - 180 * 86400)
+    assert ledger.is_seen("patchwork x", "1")
+    assert not jobs.add("1", {}, now=clock.now(), due_at=clock.now())
+
+
+def test_old_things_go_where_there_are_many_newer_ones(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    for number in range(20):
+        ledger.note_seen("x", str(number), float(number))
+    ledger.forget(15.0, keep=10)
+    assert [number for number in range(20) if ledger.is_seen("x", str(number))] == list(range(10, 20))
+
+
+def test_a_clock_that_goes_back_leaves_nothing_waiting_for_years(tmp_path: Path) -> None:
+    """Put off while the clock was ahead: due at once when it is right again. What waits as it should goes on."""
+    ledger, clock = Ledger(tmp_path), Clock()
+    jobs = Jobs(ledger, "x")
+    jobs.add("lost", {}, now=clock.now(), due_at=clock.now() + 3 * 365 * 86400)
+    jobs.add("fine", {}, now=clock.now(), due_at=clock.now() + 3600)
+    assert ledger.wait_no_longer(clock.now()) == 1
+    taken = jobs.take(clock.now())
+    assert taken is not None and taken.key == "lost"
+    assert jobs.take(clock.now()) is None
 
 
 def test_two_holders_of_one_lock(ledger: Ledger) -> None:

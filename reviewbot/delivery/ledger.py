@@ -19,6 +19,7 @@ from typing import Any
 from reviewbot.errors import DeliveryError
 
 SCHEMA_VERSION = 1
+LONGEST_WAIT_S = 15 * 86400.0  # longer than any delay, Retry-After or pause between attempts
 
 _SCHEMA = """
 CREATE TABLE place (
@@ -162,16 +163,36 @@ class Ledger:
         """True when `item` was seen before."""
         return self.row("SELECT 1 FROM seen WHERE source = ? AND item = ?", source, item) is not None
 
-    def forget(self, before: float) -> None:
-        """Drops what is older than `before` and over, so that the file stays small; what is still to be sent stays."""
+    def forget(self, before: float, *, keep: int = 10_000) -> None:
+        """Drops what is older than `before` and over, so that the file stays small; what is still to be sent stays.
+
+        The newest `keep` of each kind stay whatever their age: a clock that jumps ahead makes everything old, and what
+        was said yesterday would be said again."""
         over = "('sent', 'failed', 'withdrawn', 'dry_run')"
         with self.transaction():
-            self.change("DELETE FROM job WHERE state IN ('done', 'dropped', 'failed') AND created_at < ?", before)
-            self.change(f"DELETE FROM outbox WHERE state IN {over} AND created_at < ?", before)
-            for table in ("lineage", "mail"):
-                self.change(f"DELETE FROM {table} WHERE at < ?", before)
-            # A maildir file stays known as long as it lies there; its reader drops it.
-            self.change("DELETE FROM seen WHERE at < ? AND source NOT LIKE 'maildir %'", before)
+            for table, states in (("job", "('done', 'dropped', 'failed')"), ("outbox", over)):
+                self.change(
+                    f"DELETE FROM {table} WHERE state IN {states} AND created_at < ?"
+                    f" AND id NOT IN (SELECT id FROM {table} ORDER BY id DESC LIMIT ?)",
+                    before, keep,
+                )  # fmt: skip
+            for table, where in (
+                ("lineage", ""),
+                ("mail", ""),
+                # A maildir file stays known as long as it lies there; its reader drops it.
+                ("seen", " AND source NOT LIKE 'maildir %'"),
+            ):
+                oldest = f"coalesce((SELECT at FROM {table} ORDER BY at DESC LIMIT 1 OFFSET ?), -1)"
+                self.change(f"DELETE FROM {table} WHERE at < ? AND at <= {oldest}{where}", before, keep)
+
+    def wait_no_longer(self, now: float) -> int:
+        """What was put off beyond all patience, by a clock that was ahead, is due now; the number of those."""
+        latest = now + LONGEST_WAIT_S
+        with self.transaction():
+            return sum(
+                self.change(f"UPDATE {table} SET due_at = ? WHERE state IN {states} AND due_at > ?", now, latest)
+                for table, states in (("job", "('waiting')"), ("outbox", "('pending', 'uncertain')"))
+            )
 
     def close(self) -> None:
         """Closes the file."""

@@ -163,7 +163,7 @@ class ListSettings:
                 all(_ADDRESS.match(each) for each in getattr(self, key)),
                 f"{key} holds something that is no mail address",
             )
-        _must(self.delay_minutes >= 0, "delay_minutes must not be negative")
+        _must(0 <= self.delay_minutes <= 14 * 1440, "delay_minutes must be between 0 and two weeks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +185,11 @@ class BotSection:
     lists: Mapping[str, ListSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _must(self.poll_s >= 1, "poll_s must be at least 1")
+        _must(1 <= self.poll_s <= 3600, "poll_s must be between 1 and 3600")
         _must(self.review_timeout_s > 0, "review_timeout_s must be above 0")
         _must(self.review_memory_mb >= 128, "review_memory_mb must be at least 128")
-        _must(self.attempts >= 1, "attempts must be at least 1")
+        _must(1 <= self.attempts <= 10, "attempts must be between 1 and 10")
+        _must(self.complete_within_minutes <= 14 * 1440, "complete_within_minutes must not be longer than two weeks")
         _must(self.forget_after_days >= 1 and self.look_back_days >= 0, "days must not be negative")
 
 

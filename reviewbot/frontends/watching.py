@@ -110,6 +110,8 @@ def _one_poll(desk: Desk, poll: Callable[[], None]) -> tuple[int, float]:
     pulse.polls += 1
     pulse.last_poll_at = desk.clock.now()
     try:
+        if late := desk.ledger.wait_no_longer(desk.clock.now()):
+            desk.log.warning("clock", reason="it has gone back", due_now=late)
         poll()
     except ConfigError:
         raise
