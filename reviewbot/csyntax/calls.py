@@ -11,6 +11,7 @@ from reviewbot.csyntax.fragment import Fragment
 from reviewbot.csyntax.macro_bodies import MacroReader
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.meaning import Meaning
+from reviewbot.csyntax.spelled_names import spelled_names
 from reviewbot.csyntax.syntax_nodes import called_name, field_of, is_cast, operator_of, span, unwrapped
 from reviewbot.csyntax.value import IDENTIFIER, UNKNOWN, Value
 
@@ -49,6 +50,11 @@ class CallReader(MacroReader):
             if followed is not None:
                 return followed
         self._read_arguments(name, argument_nodes, fragment, primitive)
+        offset, via = fragment.place(span(node)[0])
+        if not name and (spelled := self._spelled(field_of(node, "function"), fragment)):
+            for each in spelled:
+                self.graph.add(Call(name=each, text=each, arguments=arguments, offset=offset, via=via))
+            return Value(key=fragment.key(*span(node)))
         if not name:
             self.value(field_of(node, "function"), fragment)
             if self._is_member_macro(node, fragment):
@@ -56,7 +62,6 @@ class CallReader(MacroReader):
         if name in words.noreturn:
             self.graph.ends = []
             return UNKNOWN
-        offset, via = fragment.place(span(node)[0])
         call = Call(
             name=name,
             text=fragment.key(*span(field_of(node, "function"))),
@@ -71,6 +76,15 @@ class CallReader(MacroReader):
         if primitive is not None and primitive.label_arg is not None and arguments:
             self._fault_to_label(here, primitive, arguments, fragment)
         return Value(call=here, key=fragment.key(*span(node)))
+
+    def _spelled(self, node: Syntax, fragment: Fragment) -> tuple[str, ...]:
+        """The names that `PASTE(a, b)(…)` may call, where macros spell a name and nothing else; none where they do
+        not."""
+        node = unwrapped(node)
+        if node.type != "call_expression" or not called_name(node, fragment):
+            return ()
+        begin, end = span(node)
+        return spelled_names(fragment.source[begin:end], self.meaning)
 
     def _values_of(self, node: Syntax | None, fragment: Fragment) -> Value:
         result = UNKNOWN

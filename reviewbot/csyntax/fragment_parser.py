@@ -21,6 +21,10 @@ _LABEL = re.compile(rb"(?<![\w?:'\"])([A-Za-z_]\w*)[ \t]*:(?![:\w])")
 MAX_WRAPPERS = 3
 """Macros round macros round a scoped access."""
 
+_DECLARED_BY_MACRO = re.compile(
+    rb"(?<=[;{}(])\s*(?:const\s+)?([A-Za-z_]\w*+)\s*\((?:[^(){};]++|\((?:[^(){};]++|\([^(){};]*+\))*+\))*+\)[\s*]*[A-Za-z_]\w*+\s*[;=,]"
+)
+_TYPEOF = re.compile(rb"\(?\s*_*typeof")
 _NOT_LABELS = frozenset({"default", "case"})
 _WORD_BEFORE_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 
@@ -30,7 +34,7 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
     parsed."""
     clean = blank_comments(fragment.source, literals=True)
     scoped = frozenset(name for name in _heads(clean) if is_scoped(meaning, name) or wraps_scope(meaning, name))
-    normal = normalise(clean, meaning.words, scoped)
+    normal = normalise(clean, meaning.words, scoped, _type_makers(clean, meaning))
     labels = dict(fragment.labels)
     if fragment.is_expansion:
         for match in _LABEL.finditer(clean):
@@ -42,6 +46,15 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
     parsed = replace(fragment, text=normal.text, heads=normal.heads, labels=labels)
     tree, body = parse_body(normal.text)
     return tree, body, parsed
+
+
+def _type_makers(text: bytes, meaning: Meaning) -> frozenset[str]:
+    """Macros that stand for typeof() in a declaration: `TYPE_OF(x) copy;`."""
+    names = {match.group(1).decode() for match in _DECLARED_BY_MACRO.finditer(text)}
+    made = {name: meaning.macros(name, is_call=True) for name in names}
+    return frozenset(
+        name for name, macros in made.items() if macros and all(_TYPEOF.match(macro.body) for macro in macros)
+    )
 
 
 def _heads(text: bytes) -> set[str]:

@@ -46,14 +46,20 @@ class Normalised:
     heads: dict[int, str]
 
 
-def normalise(text: bytes, words: Words, statement_heads: frozenset[str] = frozenset()) -> Normalised:
+def normalise(
+    text: bytes, words: Words, statement_heads: frozenset[str] = frozenset(), type_makers: frozenset[str] = frozenset()
+) -> Normalised:
     """Rewrite a function body or an expansion whose literals are blanked already. `statement_heads` are macros that
-    take the next statement as their body even without braces (loops, scoped accesses)."""
+    take the next statement as their body even without braces (loops, scoped accesses); `type_makers` stand for
+    typeof()."""
     result = bytearray(text)
     _blank_all(result, _annotations(words), text)
     _blank_all(result, _LOCAL_LABEL, bytes(result))
     _blank_attributes(result, words)
-    _replace_typeof(result)
+    _replace_typeof(result, _TYPEOF)
+    if type_makers:
+        names = b"|".join(re.escape(name.encode()) for name in sorted(type_makers))
+        _replace_typeof(result, re.compile(rb"\b(?:" + names + rb")\s*\("))
     _replace_made_types(result)
     _replace_offsetof(result)
     for pattern in (_WORD_BEFORE_STRING, _LEVEL_BEFORE_CALL):
@@ -103,9 +109,9 @@ def _blank_attributes(result: bytearray, words: Words) -> None:
             result[match.start() : end + 1] = blank(text[match.start() : end + 1])
 
 
-def _replace_typeof(result: bytearray) -> None:
+def _replace_typeof(result: bytearray, pattern: re.Pattern[bytes]) -> None:
     text = bytes(result)
-    for match in _TYPEOF.finditer(text):
+    for match in pattern.finditer(text):
         end = closing(text, match.end() - 1)
         if end is not None:
             result[match.start() : end + 1] = b"int" + blank(text[match.start() + 3 : end + 1])

@@ -81,6 +81,8 @@ class CalleeResolver:
         ]
         if not found and _is_local(call.name, function_text):
             return (self._indirect(call, policies),)
+        if not found and resolution.prototypes and self._is_linker_error(call.name):
+            return ()
         if not found:
             return (self._from_prototypes(call.name, resolution.prototypes, policies, resolution.reason),)
         return _distinct(found)
@@ -95,6 +97,10 @@ class CalleeResolver:
             return ()
         reason = f"what it stands for is up to the macro {inner[1]}()"
         return (Callee(name=call.text, form=None, definition=None, violates=(), reason=reason),)
+
+    def _is_linker_error(self, name: str) -> bool:
+        """Whether no code that reaches a call of the name can be linked."""
+        return any(re.fullmatch(pattern, name) for pattern in self._book.words.linker_errors)
 
     def _gives_value(self, name: str, path: str, arch: str | None, depth: int = _DEEPEST_MACRO) -> bool:
         """Whether `name(…)` is the call of a function or an expression, whose value is then called."""

@@ -75,15 +75,26 @@ DirectionOf = Callable[[Call, Primitive], Direction]
 
 def follow_paths(flow: Flow, primitive_of: NetEffect, entry: Open | None, direction_of: DirectionOf) -> Paths:
     """Run every path of `flow`, entered with access closed or (`entry`) opened by the caller."""
-    return _Walk(flow, primitive_of, direction_of).run(AccessState(open=entry))
+    walk = _Walk(flow, primitive_of, direction_of)
+    found = walk.run(AccessState(open=entry))
+    if found.is_exact or entry is not None or walk.has_switches:
+        return found
+    # where nothing opens or closes, no condition decides about access: only what can be reached at all is asked
+    return _Walk(flow, primitive_of, direction_of, is_plain=True).run(AccessState(open=entry))
+
+
+_SWITCHING = frozenset(Effect) - {Effect.ACCESS, Effect.NEUTRAL}
 
 
 class _Walk:
-    def __init__(self, flow: Flow, primitive_of: NetEffect, direction_of: DirectionOf) -> None:
+    def __init__(
+        self, flow: Flow, primitive_of: NetEffect, direction_of: DirectionOf, *, is_plain: bool = False
+    ) -> None:
         self._flow = flow
         self._direction_of = direction_of
         self._primitives = [primitive_of(n.action) if isinstance(n.action, Call) else None for n in flow.nodes]
-        self._tracked = _tracked_keys(flow, self._primitives)
+        self.has_switches = any(p is not None and p.effect in _SWITCHING for p in self._primitives)
+        self._tracked = frozenset() if is_plain else _tracked_keys(flow, self._primitives)
         self._mentions = {key: frozenset(re.findall(r"[A-Za-z_@]\w*", key)) for key in self._tracked}
         self._live = _live_keys(flow, self._tracked, self._is_about)
         self._before: list[set[AccessState]] = [set() for _ in flow.nodes]

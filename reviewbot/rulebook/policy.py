@@ -84,8 +84,9 @@ class Words:
     `loop_patterns` are regular expressions, for the whole name, of macros that head a loop (`for_each_…`). `sleeping`
     may sleep or schedule, `waiting` pass the time of a loop that polls. `condition_wrappers` give back their first
     argument's truth (`unlikely`). `noreturn` are calls that do not come back (`panic`). `makers` are macros that define
-    a function under a name they make. `call_instructions` are, by architecture, the instructions that call a
-    subroutine.
+    a function under a name they make. `linker_errors` are
+    regular expressions of functions that are declared and nowhere defined. `call_instructions` are, by architecture,
+    the instructions that call a subroutine.
     """
 
     annotations: frozenset[str]
@@ -105,4 +106,5 @@ class Words:
     noreturn: frozenset[str] = frozenset()
     makers: tuple[NameMaker, ...] = ()
     waiting: frozenset[str] = frozenset()
+    linker_errors: tuple[str, ...] = ()
     call_instructions: tuple[tuple[str, frozenset[str]], ...] = ()

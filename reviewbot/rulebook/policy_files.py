@@ -76,7 +76,7 @@ def _read_safe_names(table: Table) -> tuple[SafeName, ...]:
 
 def load_words(root: Path) -> Words:
     """The words of all `root`/syntax/*.toml together. Raises RulebookError."""
-    lists: dict[str, dict[str, str]] = {key: {} for key in (*_WORD_LISTS, "loop_patterns")}
+    lists: dict[str, dict[str, str]] = {key: {} for key in (*_WORD_LISTS, "loop_patterns", "linker_errors")}
     definers: dict[str, int] = {}
     makers: list[NameMaker] = []
     instructions: dict[str, frozenset[str]] = {}
@@ -98,6 +98,7 @@ def load_words(root: Path) -> Words:
     words = {key: frozenset(lists[key]) for key in _WORD_LISTS}
     return Words(
         loop_patterns=tuple(lists["loop_patterns"]),
+        linker_errors=tuple(lists["linker_errors"]),
         definers=tuple(sorted(definers.items())),
         makers=tuple(makers),
         call_instructions=tuple(sorted(instructions.items())),

@@ -265,6 +265,8 @@ def _needs_caller(code: FunctionCode) -> bool:
 def _closes_for_its_caller(code: FunctionCode) -> bool:
     if code.reader.book.primitive(code.name, code.arch) is not None:
         return False
+    if code.path.endswith(".c") and b"static" not in code.item.text[: code.item.body - code.item.start].split():
+        return False  # its callers are elsewhere, and what is open there is not known
     effect = code.reader.net_effect(code.name, code.path, code.arch)
     return effect is not None and effect.effect is Effect.CLOSE
 

@@ -1,0 +1,61 @@
+"""Names that macros spell: `GLUE(MODEL, _flush)` is `v7_flush`, or another for each #define of MODEL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from reviewbot.csyntax.brackets import closing, split_arguments
+from reviewbot.csyntax.macros import Argument, expand
+from reviewbot.csyntax.meaning import Meaning
+
+MAX_DEPTH = 6
+MAX_NAMES = 64
+"""More than so many processors nobody has to choose from."""
+
+_USE = re.compile(rb"\s*([A-Za-z_]\w*)\s*\(")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+
+
+def spelled_names(text: bytes, meaning: Meaning) -> tuple[str, ...]:
+    """The names that the use of a macro may be, sorted; none where one of its expansions is anything else."""
+    found: set[str] = set()
+    for each in _spellings(text, meaning, MAX_DEPTH):
+        if _NAME.fullmatch(each) is None or len(found) >= MAX_NAMES:
+            return ()
+        found.add(each.decode())
+    return tuple(sorted(found))
+
+
+def _spellings(text: bytes, meaning: Meaning, depth: int) -> Iterator[bytes]:
+    """What a macro with arguments becomes; b"" where that is no longer a name or such a macro."""
+    use = _USE.match(text)
+    end = closing(text, use.end() - 1) if use is not None else None
+    macros = meaning.macros(use[1].decode(), is_call=True) if use is not None and depth else ()
+    if use is None or end is None or text[end + 1 :].strip() or not macros:
+        yield b""
+        return
+    values = [
+        _values(text[begin:stop].strip(), meaning, depth) for begin, stop in split_arguments(text, use.end(), end)
+    ]
+    for macro in macros:
+        is_pasting = b"##" in macro.body  # what is pasted is taken as it is written
+        choices = [[each[0]] for each in values] if is_pasting else [each[1] for each in values]
+        for chosen in product(*choices):
+            made = expand(macro, tuple(Argument(text=each, offset=0) for each in chosen))
+            spelled = made.text.strip() if made is not None else b""
+            if _NAME.fullmatch(spelled) is not None:
+                yield spelled
+            else:
+                yield from _spellings(spelled, meaning, depth - 1)
+
+
+def _values(argument: bytes, meaning: Meaning, depth: int) -> tuple[bytes, list[bytes]]:
+    """An argument as written, and what it stands for: the bodies of the macro that it names, else itself."""
+    if depth == 0 or _NAME.fullmatch(argument) is None:
+        return argument, [argument]
+    bodies = {
+        macro.body.removesuffix(b"(__VA_ARGS__)").strip() for macro in meaning.macros(argument.decode(), is_call=True)
+    }
+    return argument, sorted(bodies) or [argument]
