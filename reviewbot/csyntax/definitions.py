@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from reviewbot.csyntax.conditions import conditions_at
@@ -117,7 +118,8 @@ class _Finder:
             head = call.search(self._data, max(0, start - 200), start)
             after = self._data[start + len(argument) : start + len(argument) + 40].lstrip()[:1]
             if head is not None and after in (b",", b")") and outline(self._data).bare[start : start + 1].strip():
-                yield self._made(DefinitionKind.FUNCTION, start, head.start())
+                made = self._made(DefinitionKind.FUNCTION, start, head.start())
+                yield replace(made, words=tuple(dict.fromkeys((*made.words, *maker.words))))
 
     def _made(self, kind: DefinitionKind, at: int, start: int) -> Definition:
         entry = outline(self._data).entry_around(at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from reviewbot.csyntax.brackets import closing, split_arguments
@@ -39,7 +40,7 @@ def _spellings(text: bytes, meaning: Meaning, depth: int) -> Iterator[bytes]:
     values = [
         _values(text[begin:stop].strip(), meaning, depth) for begin, stop in split_arguments(text, use.end(), end)
     ]
-    for macro in macros:
+    for macro in (replace(each, body=each.body.replace(b"/**/", b"##")) for each in macros):  # as before C had ##
         is_pasting = b"##" in macro.body  # what is pasted is taken as it is written
         choices = [[each[0]] for each in values] if is_pasting else [each[1] for each in values]
         for chosen in product(*choices):

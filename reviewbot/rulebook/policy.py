@@ -64,11 +64,13 @@ class Policy:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameMaker:
     """A macro that defines a function whose name it makes: `pattern` is a regular expression for the macro's name,
-    `argument` the index of the argument that holds the name, `template` the name that results (`trace_{}`)."""
+    `argument` the index of the argument that holds the name, `template` the name that results (`trace_{}`), `words`
+    what else the macro puts on the definition."""
 
     pattern: str
     argument: int
     template: str
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

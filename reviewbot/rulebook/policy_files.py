@@ -122,7 +122,11 @@ def _read_makers(table: Table) -> list[NameMaker]:
             re.compile(pattern)
         except re.error as error:
             item.refuse("pattern", f"is no regular expression ({error})")
-        found.append(NameMaker(pattern=pattern, argument=item.integer("argument", 0), template=template))
+        found.append(
+            NameMaker(
+                pattern=pattern, argument=item.integer("argument", 0), template=template, words=item.names("words", ())
+            )
+        )
         item.finish()
     return found
 
