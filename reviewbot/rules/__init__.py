@@ -40,5 +40,8 @@ RULES: dict[str, ModuleType] = {module.SLUG: module for module in (*_ON_PATHS, s
 PATH_RULES: dict[str, Callable[[Context], Iterator[Observation]]] = {module.SLUG: module.find for module in _ON_PATHS}
 """Rules that look at one #if variant of a function with its paths."""
 
+BLOCK_RULES = frozenset(PATH_RULES) - {repeated_pair.SLUG}
+"""Rules whose word depends on where exactly a block ends."""
+
 TEXT_RULES: dict[str, Callable[[FunctionText], Iterator[Observation]]] = {small_copy.SLUG: small_copy.find}
 """Rules that look at the text of a function; they need no control flow and are cheap."""

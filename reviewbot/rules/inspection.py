@@ -8,17 +8,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from reviewbot.csyntax.brace_layout import misplaced_brace
 from reviewbot.csyntax.flow import Call
+from reviewbot.csyntax.heads import without_directives
 from reviewbot.csyntax.items import Item, functions_holding
-from reviewbot.csyntax.lexing import DIRECTIVE, code_of
-from reviewbot.csyntax.variants import condition_of
+from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of
+from reviewbot.csyntax.variants import condition_of, split_variants
 from reviewbot.findings.finding import Gap, Observation, Place
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Direction, Effect
-from reviewbot.rules import PATH_RULES, TEXT_RULES
+from reviewbot.rules import BLOCK_RULES, PATH_RULES, TEXT_RULES
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.quiet import is_quiet
@@ -194,8 +196,12 @@ class _File:
         self.blocks += len(openers) + (1 if code.entry is not None else 0)
         for unread in code.unread:
             self.gaps.append(Gap(path=code.path, line=unread.line, function=code.name, reason=unread.reason))
+        doubt = _doubt_about_braces(code) if any(seen.rule in BLOCK_RULES for seen, _ in found.values()) else None
+        if doubt is not None:
+            self.gaps.append(doubt)
         for seen, variants in found.values():
-            yield _with_condition(seen, variants, code)
+            if doubt is None or seen.rule not in BLOCK_RULES:
+                yield _with_condition(seen, variants, code)
 
     def _note_gaps(self, context: Context) -> None:
         for inside in context.inside:
@@ -221,6 +227,22 @@ class _File:
     def _gap(self, inside: InsideCall, reason: str) -> None:
         line = inside.code.lines.line(inside.call.offset)
         self.gaps.append(Gap(path=inside.code.path, line=line, function=inside.code.name, reason=reason))
+
+
+def _doubt_about_braces(code: FunctionCode) -> Gap | None:
+    """A gap in place of what is found in a function whose braces do not fit its indentation."""
+    data = code.reader.data(code.path)
+    body = data[code.item.body : code.item.end]
+    is_at_margin = data[code.item.body - 1 : code.item.body] in (b"", b"\n")
+    for variant in split_variants(blank_comments(body, literals=True), code.conditions):
+        at = misplaced_brace(without_directives(variant.text), is_at_margin=is_at_margin)
+        if at is not None:
+            line = code.lines.line(min(code.item.body + at, code.item.end - 1))
+            reason = (
+                f"the braces do not fit the indentation (line {line}): where its blocks begin and end is not certain"
+            )
+            return Gap(path=code.path, line=code.line, function=code.name, reason=reason)
+    return None
 
 
 def _macro_definitions(code: bytes) -> Iterator[tuple[tuple[int, int], re.Match[bytes]]]:
