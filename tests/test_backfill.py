@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -185,3 +187,71 @@ def test_dask_gives_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
         assert "\n".join([*store.documents(), summarise(store)]) == whole
     finally:
         engine.close()
+
+
+class _Future:
+    """What a scheduler gives for a task: done at once, with a result or an error."""
+
+    def __init__(self, result: str, error: Exception | None) -> None:
+        self._result, self._error = result, error
+        self.is_over = False
+
+    def exception(self) -> Exception | None:
+        return self._error
+
+    def result(self) -> str:
+        return self._result
+
+    def release(self) -> None:
+        self.is_over = True
+
+
+class KilledWorker(Exception):  # noqa: N818 - the name that distributed gives it
+    """A worker died too often with this task on it."""
+
+
+class _Scheduler:
+    """One worker that dies with `poison`, which casts suspicion on everything that is under way with it."""
+
+    def __init__(self, poison: str) -> None:
+        self.poison = poison
+        self.under_way: list[_Future] = []
+
+    def scheduler_info(self, n_workers: int = -1) -> dict[str, dict[str, int]]:
+        return {"workers": {"one": 1}}
+
+    def submit(self, work: object, item: Item, task: Task, **options: object) -> _Future:
+        future = _Future(review_item(item, task), None)
+        self.under_way = [each for each in (*self.under_way, future) if not each.is_over]
+        if item.key == self.poison:
+            for each in self.under_way:
+                each._error = KilledWorker()
+        return future
+
+
+class _AsCompleted(list[_Future]):
+    def __iter__(self) -> Iterator[_Future]:
+        while self:
+            yield self.pop(0)
+
+    def add(self, future: _Future) -> None:
+        self.append(future)
+
+
+def test_what_was_beside_the_poison_is_reviewed(
+    archive: Path, tmp_path: Path, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that dies takes several series with it; only the one that it dies of again, alone, is set aside."""
+    from reviewbot.backfill.cluster import DaskCluster
+
+    module = ModuleType("distributed")
+    module.as_completed = _AsCompleted  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "distributed", module)
+    keys = [json.loads(line)["key"] for line in whole.splitlines() if line.startswith("{")]
+    engine = DaskCluster.__new__(DaskCluster)
+    engine._task, engine._client, engine._cluster = TASK, _Scheduler(keys[2]), None
+    store = Store(tmp_path / "x.sqlite", "x")
+    Run(open_archive(archive), store, engine, lambda sentence: None).go()
+    assert [key for key, _ in store.set_aside()] == [keys[2]]
+    assert store.without_outcome() == 0
+    store.close()

@@ -38,26 +38,38 @@ class DaskCluster:
             raise FetchError(f"no Dask scheduler answers at {address}: {error}") from None
 
     def results(self, items: Iterator[Item]) -> Iterator[tuple[Item, str]]:
-        """Each item with its result, in the order in which they are done."""
+        """Each item with its result, in the order in which they are done. A worker that dies casts suspicion on all that
+        it was given, so in the end each suspect is tried once more, with nothing else under way."""
+        suspects: list[Item] = []
+        yield from self._results(items, suspects, most=None)
+        for item in suspects:
+            yield from self._results(iter((item,)), None, most=1)
+
+    def _results(
+        self, items: Iterator[Item], suspects: list[Item] | None, most: int | None
+    ) -> Iterator[tuple[Item, str]]:
         from distributed import as_completed
 
         done: Any = as_completed()
         waiting: dict[Any, Item] = {}
-        self._refill(done, waiting, items)
+        self._refill(done, waiting, items, most)
         for future in done:
             item = waiting.pop(future)
             error = future.exception()
-            yield item, future.result() if error is None else json.dumps(failure(_reason(error)))
+            if suspects is not None and type(error).__name__ == "KilledWorker":
+                suspects.append(item)
+            else:
+                yield item, future.result() if error is None else json.dumps(failure(_reason(error)))
             future.release()
-            self._refill(done, waiting, items)
+            self._refill(done, waiting, items, most)
 
     def close(self) -> None:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
 
-    def _refill(self, done: Any, waiting: dict[Any, Item], items: Iterator[Item]) -> None:
-        room = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])) * _PER_WORKER
+    def _refill(self, done: Any, waiting: dict[Any, Item], items: Iterator[Item], most: int | None) -> None:
+        room = most or max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])) * _PER_WORKER
         while len(waiting) < room and (item := next(items, None)) is not None:
             future = self._client.submit(review_item, item, self._task, pure=False, retries=1)
             waiting[future] = item
