@@ -38,8 +38,8 @@ class DaskCluster:
             raise FetchError(f"no Dask scheduler answers at {address}: {error}") from None
 
     def results(self, items: Iterator[Item]) -> Iterator[tuple[Item, str]]:
-        """Each item with its result, in the order in which they are done. A worker that dies casts suspicion on all that
-        it was given, so in the end each suspect is tried once more, with nothing else under way."""
+        """Each item with its result, in the order in which they are done. A worker that dies casts suspicion on all
+        that it was given, so in the end each suspect is tried once more, with nothing else under way."""
         suspects: list[Item] = []
         yield from self._results(items, suspects, most=None)
         for item in suspects:
