@@ -69,11 +69,9 @@ class FunctionText:
             path=self.path, line=line, column=len(before.decode("utf-8", "replace")) + 1, function=self.item.name
         )
 
-    def condition_at(self, offset: int) -> str | None:
-        """The #if conditions within the function that the place stands under."""
-        around = conditions_at(self.reader.data(self.path), self.item.body)
-        here = conditions_at(self.reader.data(self.path), offset)
-        return " && ".join(here[len(around) :]) or None
+    def conditions_at(self, offset: int) -> tuple[str, ...]:
+        """The #if conditions that the place stands under, those around its function included."""
+        return conditions_at(self.reader.data(self.path), offset)
 
     def _is_member(self, position: int) -> bool:
         """`ops->copy_from_user(…)` is a function pointer, whatever it is called."""

@@ -20,7 +20,9 @@ from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Direction, Effect
+from reviewbot.rulebook.types import types_with
 from reviewbot.rules import BLOCK_RULES, PATH_RULES, TEXT_RULES
+from reviewbot.rules.conditions import worth_saying
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.quiet import is_quiet
@@ -294,10 +296,9 @@ def _closes_for_its_caller(code: FunctionCode) -> bool:
 
 
 def _with_condition(seen: Observation, variants: list[Variant], code: FunctionCode) -> Observation:
-    """Say under which #if a finding holds that not every variant has."""
+    """Say under which #if a finding holds: around the function, and where not every variant has it."""
     absent = [v.conditions for v in code.variants if v not in variants]
-    condition = condition_of([v.conditions for v in variants], absent)
-    if condition is None or seen.condition == condition:
-        return seen
-    joined = f"{condition} && {seen.condition}" if seen.condition else condition
-    return replace(seen, condition=joined)
+    own = condition_of([v.conditions for v in variants], absent)
+    around = worth_saying(code.conditions, code.arch, types_with(code.reader.book.words))
+    parts = [part for part in dict.fromkeys((around, own, seen.condition)) if part]
+    return replace(seen, condition=" && ".join(parts) or None)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from reviewbot.csyntax.abi import Abi
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.function_scope import scope_of
 from reviewbot.csyntax.roles import role_of
@@ -19,6 +20,7 @@ from reviewbot.findings.finding import Access, Observation
 from reviewbot.grammar import plural
 from reviewbot.rulebook.primitives import Direction
 from reviewbot.rulebook.types import types_with
+from reviewbot.rules.conditions import allows, worth_saying
 from reviewbot.rules.copies import FunctionText, TextCall
 
 SLUG = "small_copy"
@@ -34,19 +36,21 @@ def find(text: FunctionText) -> Iterator[Observation]:
         index = call.primitive.size_arg
         if not call.primitive.small_copy or index is None or index >= len(call.arguments):
             continue
-        size = _on_own_widths(text, _size(text, call, index))
+        size = _on_own_widths(text, call, _size(text, call, index))
         widths = {width for width in (size.ilp32, size.lp64) if width is not None}
         if widths and widths <= SMALL:
-            target = _on_own_widths(text, _kernel_side(text, call))
+            target = _on_own_widths(text, call, _kernel_side(text, call))
             yield _to_observation(text, call, size, target)
 
 
-def _on_own_widths(text: FunctionText, result: _Sized) -> _Sized:
-    """Without the word size that the architecture of the code does not have."""
+def _on_own_widths(text: FunctionText, call: TextCall, result: _Sized) -> _Sized:
+    """Without the word size that the architecture of the code does not have, or that an #if around it rules out."""
     types = types_with(text.reader.book.words)
-    if text.arch in types.narrow_arches:
+    conditions = text.conditions_at(call.offset)
+    if text.arch in types.narrow_arches or not allows(conditions, Abi.LP64, text.arch, types):
         return replace(result, lp64=None)
-    return replace(result, ilp32=None) if text.arch in types.wide_arches else result
+    is_wide = text.arch in types.wide_arches or not allows(conditions, Abi.ILP32, text.arch, types)
+    return replace(result, ilp32=None) if is_wide else result
 
 
 def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
@@ -88,7 +92,7 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
         direction=direction,
         size_bytes=size_bytes,
         arch=(text.arch,) if text.arch else (),
-        condition=text.condition_at(call.offset),
+        condition=worth_saying(text.conditions_at(call.offset), text.arch, types_with(text.reader.book.words)),
         facts=(
             ("callee", primitive.name),
             ("function", text.item.name),
