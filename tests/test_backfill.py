@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from reviewbot.backfill.summary import summarise
 from reviewbot.backfill.windows import Item
 from reviewbot.backfill.work import Task, review_item
 from reviewbot.errors import InputError
+from reviewbot.mail.limits import Limits
 from reviewbot.mail.mbox import split_mbox
 from tests.expectations import FIXTURES
 from tests.repositories import git, make_repository
@@ -187,6 +189,19 @@ def test_dask_gives_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
         assert "\n".join([*store.documents(), summarise(store)]) == whole
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "gzip"])
+def test_a_mailbox_beyond_the_limit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool) -> None:
+    """What was read counts, and the rest is no silence."""
+    raw = b"".join(b"From a Thu Jan  1 00:00:00 1970\n" + each + b"\n" for each in mails()[:8])
+    monkeypatch.setattr("reviewbot.backfill.archive.DEFAULT_LIMITS", Limits(input_bytes=len(raw) // 2))
+    (tmp_path / "list.mbox").write_bytes(gzip.compress(raw) if is_packed else raw)
+    found = list(open_archive(tmp_path).mails(0))
+    assert len(found) > 2
+    assert found[-1].raw is None and "the rest was not read" in found[-1].reason
+    monkeypatch.setattr("reviewbot.backfill.archive.DEFAULT_LIMITS", Limits(input_bytes=len(raw)))
+    assert all(mail.raw is not None for mail in open_archive(tmp_path).mails(0))
 
 
 class _Future:

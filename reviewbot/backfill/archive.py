@@ -106,7 +106,7 @@ def _mail_of(repository: Repository, commit: str, position: int) -> RawMail:
 
 def _mails_of_file(file: Path) -> Iterator[tuple[bytes | None, str]]:
     try:
-        data = _read(file)
+        data, is_whole = _read(file)
     except OSError as error:
         yield None, f"{file.name} cannot be read: {error.strerror or error}"
         return
@@ -121,18 +121,23 @@ def _mails_of_file(file: Path) -> Iterator[tuple[bytes | None, str]]:
         yield data, ""
     else:
         yield None, f"{file.name} {refusal(data)}" if kind is InputKind.OTHER else f"{file.name} is a diff and no mail"
+    if not is_whole:
+        yield None, f"{file.name} is larger than {DEFAULT_LIMITS.input_bytes} bytes; the rest was not read"
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path) -> tuple[bytes, bool]:
+    """What is in the file, unpacked, up to the limit, and whether that is all."""
     limit = DEFAULT_LIMITS.input_bytes
     with file.open("rb") as stream:
-        data = read_at_most(stream, limit)
-    pieces: list[bytes] = []
+        data = read_at_most(stream, limit + 1)
     if not is_gzip(data):
-        return data
+        return data[:limit], len(data) <= limit
+    pieces: list[bytes] = []
     while is_gzip(data) and limit > 0:
         unpacker = zlib.decompressobj(wbits=31)
         pieces.append(unpacker.decompress(data, limit))
         limit -= len(pieces[-1])
+        if not unpacker.eof:
+            return b"".join(pieces), False
         data = unpacker.unused_data
-    return b"".join(pieces)
+    return b"".join(pieces), not is_gzip(data)

@@ -30,7 +30,7 @@ class Limits:
     `files_per_patch`, `hunks_per_file`, `hunk_lines`, `path_bytes`: one patch.
     """
 
-    input_bytes: int = 1024 * _MIB
+    input_bytes: int = 512 * _MIB
     messages: int = 100_000
     message_bytes: int = 32 * _MIB
     header_bytes: int = _MIB // 4

@@ -107,7 +107,7 @@ def _unpacked(data: bytes, origin: str, reading: _Reading) -> bytes:
     if is_gzip(data):
         data = _gunzip(data, origin, reading)
     if len(data) > limit:
-        reading.problems.append(f"{origin} is larger than {limit} bytes; the rest was not read")
+        reading.problems.append(f"{origin} is larger than {reading.limits.told('input_bytes')}; the rest was not read")
         data = data[:limit]
     return data
 
