@@ -7,11 +7,13 @@ import re
 from reviewbot.csyntax.brackets import brace_end
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
-from reviewbot.csyntax.lexing import code_of, line_of
+from reviewbot.csyntax.lexing import code_of, line_of, occurrences
 
 MAX_DEFINITIONS = 100
 """A name that one file defines more often means nothing that could be told."""
 
+_HEAD_BYTES = 2000  # between `struct` and its name stand attributes at most
+_TAG = re.compile(rb"\b(?:struct|union|enum)\b")
 _KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
 
@@ -25,9 +27,9 @@ _OTHER_BRANCH = (
 def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up
     to the `;` behind it."""
-    spelled = re.escape(name.encode())
-    if re.search(rb"\b(?:struct|union|enum)\b[^;{}()=]*\b" + spelled + rb"\b[^;]*\{", data) is None:
+    if not _may_hold(data, name.encode()):
         return ()
+    spelled = re.escape(name.encode())
     code = code_of(data)
     pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES
     pattern += rb"(" + _OTHER_BRANCH + rb")\s*(\{)"
@@ -52,6 +54,17 @@ def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
             )
         )
     return tuple(found)
+
+
+def _may_hold(data: bytes, name: bytes) -> bool:
+    """Whether the name stands somewhere between `struct`, `union` or `enum` and a `{`, with no `;` before that."""
+    for start in occurrences(data, name):
+        brace = data.find(b"{", start)
+        if brace < 0:
+            return False
+        if data.find(b";", start, brace) < 0 and _TAG.search(data, max(0, start - _HEAD_BYTES), start) is not None:
+            return True
+    return False
 
 
 def _blanked(text: bytes) -> bytes:

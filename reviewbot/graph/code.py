@@ -18,7 +18,7 @@ from reviewbot.graph.directions import DirectionReader
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
-from reviewbot.graph.primitive_words import PrimitiveWords
+from reviewbot.graph.primitive_words import PrimitiveWords, words_of
 from reviewbot.graph.repeats import may_repeat
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
@@ -129,15 +129,17 @@ class CodeReader(PrimitiveWords):
         self._lines: dict[str, LineIndex] = {}
         self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
         self._accessors: dict[str, frozenset[str]] = {}
+        self._words: dict[str, frozenset[bytes]] = {}
         self._effects = NetEffects(self)
 
     def forget(self, path: str) -> None:
         """Let go of what was read of a source file; others do not include it, so nobody will ask again."""
         if path.endswith(".c"):
-            for kept in (self._data, self._lines, self._accessors):
+            for kept in (self._data, self._lines, self._accessors, self._words):
                 kept.pop(path, None)
             for key in [key for key in self._read if key[0] == path]:
                 del self._read[key]
+            self.symbols.forget(path)
 
     def data(self, path: str) -> bytes:
         if path not in self._data:
@@ -191,6 +193,12 @@ class CodeReader(PrimitiveWords):
         """The architecture whose headers give the types of code: its own, or for generic code that of the first policy
         which binds generic code (asking all would cost ten times as much, and few types differ)."""
         return arch or next(policy.arches[0] for policy in self.book.policies if policy.generic)
+
+    def words(self, path: str) -> frozenset[bytes]:
+        """Every word of the file, those in comments and literals too."""
+        if path not in self._words:
+            self._words[path] = words_of(self.data(path))
+        return self._words[path]
 
     def holds_block_word(self, text: bytes) -> bool:
         """Whether the name of something that opens, closes or needs a block is in the text."""

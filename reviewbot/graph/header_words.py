@@ -1,17 +1,21 @@
-"""Which headers hold a word, or define a macro: asked of the bytes at first, of an index once many questions came."""
+"""Which headers hold a word, or define a macro: asked of the bytes at first, of an index once many questions came, or
+where the index knows them already from another tree."""
 
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Collection, Sequence
 
+from reviewbot.graph.word_index import shared_index
 from reviewbot.source.tree import SourceTree
 
-INDEX_AFTER = 400
+INDEX_AFTER = 100
 """So many questions cost as much as an index of all the headers they are about: a hook asks fewer, a scan many more."""
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_LISTS = 16  # lists of paths for which the place of each text is kept
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_ABSENT = -1
 
 
 class HeaderWords:
@@ -22,21 +26,24 @@ class HeaderWords:
         self._questions = 0
         self._bytes: dict[str, bytes] = {}
         self._own: dict[str, frozenset[bytes]] = {}
-        self._index = _Index()
+        self._index = shared_index()
+        self._numbers: dict[str, int] = {}
+        # id of a list -> the list, kept alive so that its id stays its own, and where in it each text stands
+        self._places: OrderedDict[int, tuple[Sequence[str], dict[int, list[int]]]] = OrderedDict()
 
     def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
         """Those of the paths, in their order, that may hold one of the words; the caller looks for the word itself. The
         list must stay the same object from question to question."""
         wanted = [word.encode() for word in words]
         if self._is_indexed(paths):
-            return self._index.holding(wanted, paths)
+            return self._among(paths, self._index.holding(wanted))
         return [path for path in paths if any(word in self._data(path) for word in wanted)]
 
     def defining(self, macro: str, paths: Sequence[str]) -> list[str]:
-        """The paths, in their order, with a #define of that name."""
+        """The paths, in their order, that may have a #define of that name."""
         name = macro.encode()
         if self._is_indexed(paths):
-            return self._index.defining(name, paths)
+            return self._among(paths, self._index.defining(name))
         with_blank, with_tab = b"define " + name, b"define\t" + name
         return [
             path
@@ -50,61 +57,54 @@ class HeaderWords:
             self._own[path] = frozenset(_DEFINED.findall(self._tree.read(path) or b""))
         return macro.encode() in self._own[path]
 
+    def forget(self, path: str) -> None:
+        """Let go of what is known of the #defines of a file."""
+        self._own.pop(path, None)
+
     def _is_indexed(self, paths: Sequence[str]) -> bool:
-        """Whether the index answers; brings these paths into it then."""
+        """Whether the index shall answer."""
         self._questions += 1
-        if self._questions <= INDEX_AFTER:
+        if self._questions == 1 and self._knows_most(paths):
+            self._questions += INDEX_AFTER
+        if self._questions == INDEX_AFTER + 1:
+            self._bytes.clear()
+        return self._questions > INDEX_AFTER
+
+    def _knows_most(self, paths: Sequence[str]) -> bool:
+        if self._index.is_empty:
             return False
-        if not self._index.knows(paths):
-            for path in paths:
-                if path not in self._index:
-                    self._index.add(path, self._data(path))
-                    del self._bytes[path]
-            self._index.remember(paths)
-        return True
+        keys = filter(None, map(self._tree.blob_id, paths))
+        return sum(self._index.number(key) is None for key in keys) <= len(paths) // 8
+
+    def _among(self, paths: Sequence[str], numbers: set[int]) -> list[str]:
+        places = self._places_in(paths)
+        found = [place for number in numbers if number in places for place in places[number]]
+        return [paths[place] for place in sorted(found)]
+
+    def _places_in(self, paths: Sequence[str]) -> dict[int, list[int]]:
+        kept = self._places.get(id(paths))
+        if kept is not None:
+            self._places.move_to_end(id(paths))
+            return kept[1]
+        self._number_all(paths)
+        places: dict[int, list[int]] = {}
+        for place, path in enumerate(paths):
+            places.setdefault(self._numbers[path], []).append(place)
+        self._places[id(paths)] = paths, places
+        if len(self._places) > _LISTS:
+            self._places.popitem(last=False)
+        return places
+
+    def _number_all(self, paths: Sequence[str]) -> None:
+        keys = {path: self._tree.blob_id(path) for path in paths if path not in self._numbers}
+        unknown = {key: path for path, key in keys.items() if key and self._index.number(key) is None}
+        self._index.add((key, self._tree.read(path) or b"") for key, path in unknown.items())
+        for path, key in keys.items():
+            number = self._index.number(key) if key else None
+            self._numbers[path] = _ABSENT if number is None else number
 
     def _data(self, path: str) -> bytes:
         data = self._bytes.get(path)
         if data is None:
             data = self._bytes[path] = self._tree.read(path) or b""
         return data
-
-
-class _Index:
-    """word -> numbers of the headers that hold it, and that define it as a macro."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._paths: list[str] = []
-        # Lists of paths that are wholly in here, kept alive so that their ids stay theirs, with each path's position.
-        self._lists: dict[int, tuple[Sequence[str], dict[str, int]]] = {}
-        self._holders: dict[bytes, list[int]] = {}
-        self._definers: dict[bytes, list[int]] = {}
-
-    def __contains__(self, path: str) -> bool:
-        return path in self._numbers
-
-    def knows(self, paths: Sequence[str]) -> bool:
-        """Whether this very list was remembered."""
-        return id(paths) in self._lists
-
-    def remember(self, paths: Sequence[str]) -> None:
-        self._lists[id(paths)] = (paths, {path: position for position, path in enumerate(paths)})
-
-    def add(self, path: str, data: bytes) -> None:
-        number = self._numbers[path] = len(self._paths)
-        self._paths.append(path)
-        for table, found in ((self._holders, _WORD.findall(data)), (self._definers, _DEFINED.findall(data))):
-            for word in set(found):
-                table.setdefault(word, []).append(number)
-
-    def holding(self, words: list[bytes], paths: Sequence[str]) -> list[str]:
-        return self._among(paths, {number for word in words for number in self._holders.get(word, ())})
-
-    def defining(self, name: bytes, paths: Sequence[str]) -> list[str]:
-        return self._among(paths, set(self._definers.get(name, ())))
-
-    def _among(self, paths: Sequence[str], numbers: set[int]) -> list[str]:
-        positions = self._lists[id(paths)][1]
-        found = [path for path in map(self._paths.__getitem__, numbers) if path in positions]
-        return sorted(found, key=positions.__getitem__)

@@ -76,6 +76,11 @@ class Includes:
             self._headers[key] = self.closure(path, arch)[1:]
         return self._headers[key]
 
+    def forget(self, path: str) -> None:
+        """Let go of what a file sees beside its closures, which `known_closure` goes on telling."""
+        for key in self._asked.get(path, ()):
+            self._headers.pop(key, None)
+
     def known_closure(self, path: str) -> frozenset[str]:
         """The files in every closure of the file that was asked for so far."""
         return frozenset().union(*(self._closures[key] for key in self._asked.get(path, ())))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
@@ -31,7 +30,6 @@ class NetEffects:
         self._reader = reader
         self._known: dict[tuple[str, str, str | None], Primitive | None] = {}
         self._definitions: dict[tuple[str, int], Primitive | None] = {}
-        self._switching: dict[str, bool] = {}
 
     def of(self, name: str, path: str, arch: str | None) -> Primitive | None:
         """A Primitive that stands for the function: Effect.OPEN or CLOSE; None when access is as before."""
@@ -42,34 +40,22 @@ class NetEffects:
         return self._known[key]
 
     def _find(self, name: str, path: str, arch: str | None) -> Primitive | None:
-        data = self._reader.data(path)
-        if path not in self._switching:
-            self._switching[path] = self._switch_words.search(data) is not None
-        if not self._switching[path] or name.encode() not in data:
+        words = self._reader.words(path)
+        if name.encode() not in words or words.isdisjoint(self._reader.switching_names):
             return None
-        for definition in find_definitions(data, name, path):
+        for definition in find_definitions(self._reader.data(path), name, path):
             if definition.kind is DefinitionKind.FUNCTION:
                 effect = self._of_definition(definition)
                 if effect is not None:
                     return replace(effect, name=name)
         return None
 
-    @cached_property
-    def _switch_words(self) -> re.Pattern[bytes]:
-        names = sorted(
-            entry.name
-            for arch in self._reader.book.architectures.values()
-            for entries in arch.entries.values()
-            for entry in entries
-            if entry.effect in (Effect.OPEN, Effect.CLOSE)
-        )
-        return re.compile(rb"\b(?:" + b"|".join(n.encode() for n in names) + rb")\b")
-
     def _of_definition(self, definition: Definition) -> Primitive | None:
         key = (definition.path, definition.start)
         if key not in self._definitions:
             self._definitions[key] = None
-            if self._switch_words.search(definition.text) is not None or self._wraps_a_wrapper(definition):
+            switches = self._reader.switching_words.search(definition.text) is not None
+            if switches or self._wraps_a_wrapper(definition):
                 self._definitions[key] = self._summarise(definition)
         return self._definitions[key]
 

@@ -44,6 +44,14 @@ def _pattern(node: _Trie) -> str:
     return f"{joined}?" if _END in node else joined
 
 
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+def words_of(text: bytes) -> frozenset[bytes]:
+    """Every word of the text."""
+    return frozenset(_WORD.findall(text))
+
+
 class PrimitiveWords:
     """Patterns over the primitives of every architecture, each made when it is first asked for."""
 
@@ -58,7 +66,27 @@ class PrimitiveWords:
     @cached_property
     def any_primitive(self) -> re.Pattern[bytes]:
         """Matches the name of every primitive that makes a finding possible."""
-        return _words({name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}})
+        return _words(self._telling_names)
+
+    @cached_property
+    def primitive_names(self) -> frozenset[bytes]:
+        """What `any_primitive` matches."""
+        return _encoded(self._telling_names)
+
+    @cached_property
+    def block_names(self) -> frozenset[bytes]:
+        """The names of all that opens, closes or needs a block."""
+        return _encoded(self._block_names)
+
+    @cached_property
+    def switching_names(self) -> frozenset[bytes]:
+        """What `switching_words` matches."""
+        return _encoded(self._switching_names)
+
+    @cached_property
+    def switching_words(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that opens or closes a block."""
+        return _words(self._switching_names)
 
     @cached_property
     def small_copy_calls(self) -> re.Pattern[bytes]:
@@ -79,7 +107,7 @@ class PrimitiveWords:
 
     @cached_property
     def _block_words(self) -> re.Pattern[bytes]:
-        return _words({n for n, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}})
+        return _words(self._block_names)
 
     @cached_property
     def _access_calls(self) -> re.Pattern[bytes]:
@@ -88,6 +116,18 @@ class PrimitiveWords:
     @cached_property
     def _access_words(self) -> re.Pattern[bytes]:
         return _words({name for name, effects in self._effects_of.items() if Effect.ACCESS in effects})
+
+    @property
+    def _telling_names(self) -> set[str]:
+        return {name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}}
+
+    @property
+    def _block_names(self) -> set[str]:
+        return {name for name, effects in self._effects_of.items() if effects - {Effect.ACCESS, Effect.NEUTRAL}}
+
+    @property
+    def _switching_names(self) -> set[str]:
+        return {name for name, effects in self._effects_of.items() if effects & {Effect.OPEN, Effect.CLOSE}}
 
     @cached_property
     def _effects_of(self) -> dict[str, set[Effect]]:
@@ -100,3 +140,7 @@ class PrimitiveWords:
         for arch in self.book.architectures.values():
             for entries in arch.entries.values():
                 yield from entries
+
+
+def _encoded(names: set[str]) -> frozenset[bytes]:
+    return frozenset(name.encode() for name in names)

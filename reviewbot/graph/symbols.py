@@ -88,6 +88,11 @@ class Symbols:
         for name, words in spellings.items():
             self._holders[name] = frozenset(path for word in words for path in found.get(word, ()))
 
+    def forget(self, path: str) -> None:
+        """Let go of what is quickly found again of a source file, once it is through."""
+        self._includes.forget(path)
+        self._header_words.forget(path)
+
     def dependencies(self, path: str) -> Dependencies:
         """Everything that the answers given for a file depend on, so far."""
         return self.asked.dependencies(path, self._includes)

@@ -18,12 +18,13 @@ from reviewbot.rulebook.primitives import Effect
 from reviewbot.rules import mismatched_end, small_copy, traced_call
 from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.copy_edits import scalar_form_of
-from reviewbot.rules.inspection import Inspection, inspect
+from reviewbot.rules.inspection import Inspection, Inspector, inspect
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
 
 Derive = Callable[[Observation, CodeReader], Span | None]
 _LONGEST_INLINE_LINES = 25
+_SEEN_BY_OTHERS = frozenset((traced_call.SLUG,))  # the edit changes a function for its callers
 _NO_ARGUMENTS = re.compile(rb"\s*\(\s*\)")
 _STATIC = re.compile(rb"\bstatic\b")
 
@@ -33,8 +34,8 @@ class Editor:
 
     def __init__(self, book: Rulebook) -> None:
         self._book = book
-        self._tree: SourceTree | None = None
-        self._before: dict[str, Inspection] = {}
+        self._inspector: Inspector | None = None
+        self._before: dict[tuple[str, frozenset[str]], Inspection] = {}
 
     def edit_for(self, observation: Observation, tree: SourceTree) -> Edit | None:
         """The edit for something that a rule saw in `tree`, or None: nothing mechanical mends it, or it is not certain
@@ -43,20 +44,25 @@ class Editor:
         data = tree.read(path)
         if derive is None or data is None or not tree.is_complete:
             return None
-        span = derive(observation, CodeReader(tree, self._book))
+        span = derive(observation, self._inspector_of(tree).reader)
         if span is None or not self._mends(observation, tree, apply_spans(data, [span])):
             return None
         return to_edit(path, data, [span])
 
+    def _inspector_of(self, tree: SourceTree) -> Inspector:
+        if self._inspector is None or self._inspector.reader.tree is not tree:
+            self._inspector, self._before = Inspector(tree, self._book), {}
+        return self._inspector
+
     def _mends(self, observation: Observation, tree: SourceTree, changed: bytes) -> bool:
-        path = observation.place.path
-        if self._tree is not tree:
-            self._tree, self._before = tree, {}
-        if path not in self._before:
-            self._before[path] = inspect(tree, [path], self._book)
-        before = _counted(self._before[path])
-        after = _counted(inspect(OverlayTree(tree, {path: changed}), [path], self._book))
-        mended = (observation.rule, observation.place.path, observation.place.function)
+        path, function = observation.place.path, observation.place.function
+        focus = {} if observation.rule in _SEEN_BY_OTHERS else {path: frozenset((function,))}
+        key = path, focus.get(path, frozenset())
+        if key not in self._before:
+            self._before[key] = self._inspector_of(tree).inspect([path], focus)
+        before = _counted(self._before[key])
+        after = _counted(inspect(OverlayTree(tree, {path: changed}), [path], self._book, focus))
+        mended = (observation.rule, path, function)
         return after[mended] < before[mended] and all(after[kind] <= before[kind] for kind in after)
 
 

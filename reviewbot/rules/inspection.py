@@ -118,7 +118,7 @@ class _File:
 
     def _items(self) -> tuple[Item, ...]:
         data = self._reader.data(self._path)
-        if self._reader.any_primitive.search(data) is None:
+        if self._reader.words(self._path).isdisjoint(self._reader.primitive_names):
             return ()
         code = code_of(data)
         offsets = [match.start() for match in self._reader.any_primitive.finditer(code)]
@@ -159,7 +159,7 @@ class _File:
     def _macro_users(self) -> list[Item]:
         """Functions that open or close through a macro of the same file, or through a macro that uses one."""
         data = self._reader.data(self._path)
-        if not self._reader.holds_block_word(data):
+        if self._reader.words(self._path).isdisjoint(self._reader.block_names):
             return []
         code = code_of(data)
         macros = {match[1]: code[slice(*directive)] for directive, match in _macro_definitions(code)}

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 
-CACHE_BYTES = 64 << 20
+CACHE_BYTES = 24 << 20
 
 
 class ContentCache:
