@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviewbot.series.diff import parse_diff
 from reviewbot.series.patch import ChangeKind, FileChange
+from reviewbot.source import apply
 from reviewbot.source.apply import ApplyError, apply_change, apply_hunks, reverse
 from tests.changes import make_change, to_lines
 
@@ -142,3 +144,12 @@ def test_a_hunk_may_not_change_what_another_hunk_made() -> None:
     twice = FileChange(kind=change.kind, old_path="f.c", new_path="f.c", hunks=change.hunks * 2)
     before = b"a\n" * 8
     assert applied_or_none(before, twice) == git_apply(before, twice)
+
+
+def test_a_hunk_far_beyond_its_file_is_looked_for_in_the_file_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stated line costs nothing: only lines that are there are looked at, nearest first."""
+    monkeypatch.setattr(apply, "_SEARCHED_LINES", 60)
+    lines = b"".join(b"line %d\n" % number for number in range(50))
+    hunk = b"@@ -900000000,3 +900000000,3 @@\n line 7\n-line 8\n+new\n line 9\n"
+    (change,) = parse_diff(b"diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n" + hunk).files
+    assert apply_change(lines, change) == lines.replace(b"line 8\n", b"new\n")

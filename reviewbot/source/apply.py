@@ -152,7 +152,7 @@ class _Image:
             at = 0 if first else last
             return at if (not final or at == last) and self._is_at(old, at) else None
         wanted = max(hunk.new_start - 1, 0)
-        for distance in range(max(wanted, last - wanted) + 1):
+        for distance in range(max(0, wanted - last), max(wanted, last - wanted) + 1):
             for at in {wanted + distance: 0, wanted - distance: 0}:
                 if 0 <= at <= last and self._lines[at] == old[0] and self._is_at(old, at):
                     return at
