@@ -136,3 +136,11 @@ def test_what_comes_with_findings_has_a_limit(linux: Path, stage: str, monkeypat
     made = reviewed(linux, CodeLimits(stage_s=3))
     assert [each.rule for each in made.findings] == ["traced_call"]
     assert any("is left out" in note for note in made.notes)
+
+
+def test_a_function_beyond_the_limit_is_a_gap_that_names_it(linux: Path) -> None:
+    long = BAD.replace("return 0;", "/* " + "x" * 2000 + " */ return 0;")
+    commit(linux, {"arch/powerpc/kernel/put_long.c": long}, "Put it long")
+    made = reviewed(linux, CodeLimits(function_bytes=1000))
+    reason = "the function is longer than 1000 bytes (limits.code.function_bytes) and was not read"
+    assert reason in [gap.reason for gap in made.gaps]

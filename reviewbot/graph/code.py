@@ -25,8 +25,6 @@ from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
 
-MAX_FUNCTION_BYTES = 400_000
-
 
 def _is_declaration(data: bytes, offset: int) -> bool:
     """The name stands in a prototype at the left edge, not in a macro or a table."""
@@ -258,8 +256,8 @@ class CodeReader(PrimitiveWords):
         variants: list[Variant] = []
         body = data[item.body : item.end]
         lines = self.lines(path)
-        if len(body) > MAX_FUNCTION_BYTES:
-            reason = f"the function is longer than {MAX_FUNCTION_BYTES} bytes and was not read"
+        if len(body) > (most := self.book.limits.function_bytes):
+            reason = f"the function is longer than {most} bytes (limits.code.function_bytes) and was not read"
             unread[0, reason] = Unread(line=item.line, reason=reason)
             body = b"{}"
         if conditions_at(data, max(item.body, item.end - 1)) != conditions:

@@ -14,7 +14,7 @@ from reviewbot.csyntax.function_flow import read_flow
 from reviewbot.csyntax.items import Item, function_at
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.variants import split_variants
-from reviewbot.graph.code import MAX_FUNCTION_BYTES, CodeReader
+from reviewbot.graph.code import CodeReader
 from reviewbot.graph.configuration import Configuration
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.switch_callees import Accessors
@@ -73,8 +73,8 @@ class SwitchCounter:
             return Tally(gaps=(f"{item.name}() is more than {MAX_DEPTH} calls away and is not counted",))
         if self.functions_read >= MAX_FUNCTIONS:
             return Tally(gaps=(f"more than {MAX_FUNCTIONS} functions are called; the others are not counted",))
-        if len(item.text) > MAX_FUNCTION_BYTES:
-            return Tally(gaps=(f"{item.name}() is longer than {MAX_FUNCTION_BYTES} bytes and is not counted",))
+        if len(item.text) > (most := self._reader.book.limits.function_bytes):
+            return Tally(gaps=(f"{item.name}() is longer than {most} bytes and is not counted",))
         self.functions_read += 1
         self._active.add(place)
         found = self._read(path, item, configuration, absent)
