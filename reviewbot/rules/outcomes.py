@@ -91,10 +91,17 @@ def _changed_in(context: Context, actions: Sequence[object]) -> Iterator[str]:
             yield action.root
         elif isinstance(action, Call):
             yield from action.addresses
-            primitive = context.code.primitive(action)
-            index = primitive.value_arg if primitive is not None else None
-            if primitive is not None and primitive.direction is not Direction.WRITE and index is not None:
-                yield from _NAME.findall(_text(action, index))[:1]
+            yield from values_of(context, action)
+
+
+def values_of(context: Context, action: object) -> tuple[str, ...]:
+    """The variable that an access reads into, if the action is one."""
+    primitive = context.code.primitive(action) if isinstance(action, Call) else None
+    if not isinstance(action, Call) or primitive is None or primitive.value_arg is None:
+        return ()
+    if primitive.direction is Direction.WRITE:
+        return ()
+    return tuple(_NAME.findall(_text(action, primitive.value_arg))[:1])
 
 
 def _reads_one_address(context: Context, action: object, changed: frozenset[str]) -> bool:

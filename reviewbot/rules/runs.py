@@ -12,7 +12,7 @@ from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
-from reviewbot.rules.outcomes import after_success, is_waiting
+from reviewbot.rules.outcomes import after_success, is_waiting, values_of
 from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs_of_helper
 from reviewbot.rules.quiet import is_harmless, is_quiet
 
@@ -169,11 +169,23 @@ class _Chains:
             first = self._pairs[start]
             if len(chain) > 1 or (loop is not None and not first.helper):
                 pairs = tuple(self._pairs[node] for node in chain)
-                yield Run(pairs=pairs, base=first.base, loop=loop, between=self._between(pairs))
+                yield Run(pairs=pairs, base=first.base, loop=loop, between=self._between(pairs, loop))
 
-    def _between(self, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
-        inside = range(pairs[0].node, pairs[-1].node)
+    def _reads_pointers(self, chain: tuple[int, ...], loop: int) -> bool:
+        """Whether another access of the loop goes where a pointer leads that these read: to any object in each
+        round."""
+        nodes = self._context.variant.flow.nodes
+        bases = {pair.base for node, pair in self._pairs.items() if loop in nodes[node].loops and node not in chain}
+        return not bases.isdisjoint(each for node in chain for each in values_of(self._context, nodes[node].action))
+
+    def _between(self, pairs: tuple[Pair, ...], loop: Loop | None) -> tuple[str, ...]:
+        """The other objects that one block would have to hold: between the pairs, and in the rest of their loop."""
+        inside = {*range(pairs[0].node, pairs[-1].node), *(self._in_loop(loop) if loop is not None else ())}
         return tuple(sorted({p.base for node, p in self._pairs.items() if node in inside} - {pairs[0].base}))
+
+    def _in_loop(self, loop: Loop) -> Iterator[int]:
+        flow = self._context.variant.flow
+        return (node for node in self._pairs if any(flow.loops[each] is loop for each in flow.nodes[node].loops))
 
     def _following(self, pair: Pair) -> frozenset[int]:
         """The pairs that can be next: forward, and back to the start of a loop."""
@@ -250,6 +262,9 @@ class _Chains:
         other = self._pairs.get(index)
         if other is None:
             return self._goes_on(index, pair)
+        root = _ROOT.search(pair.base)
+        if root is not None and root.group() in values_of(self._context, other.call):
+            return False  # from there on the pointer leads elsewhere
         # another single access the same way may join the block, or move out of it
         is_single = not (other.is_block or other.helper) and other.direction == pair.direction
         return is_single and self._is_beside(index, pair)
@@ -301,7 +316,7 @@ class _Chains:
         shared = set(nodes[chain[0]].loops).intersection(*(nodes[node].loops for node in chain))
         if not shared or not any(target <= chain[0] for target in self._next[chain[-1]] if target in chain):
             return None
-        if is_waiting(self._context, max(shared), chain):
+        if is_waiting(self._context, max(shared), chain) or self._reads_pointers(chain, max(shared)):
             return None
         loop = self._context.variant.flow.loops[max(shared)]
         head = _ROOT.match(loop.text)
