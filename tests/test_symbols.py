@@ -6,6 +6,7 @@ import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.graph.includes import Includes, to_arch
+from reviewbot.graph.known import KnownFiles
 from reviewbot.graph.symbols import How, Symbols
 from reviewbot.rulebook.policy import NameMaker
 from tests.kernel_words import words
@@ -175,18 +176,18 @@ def test_includes_come_breadth_first_and_once() -> None:
         }
     )
     expected = ("d/a.c", "d/b.h", "include/linux/c.h", "d/deep.h", "include/uapi/linux/c.h")
-    assert Includes(tree).closure("d/a.c", None) == expected
-    assert Includes(tree).direct("d/a.c", None) == expected[1:3]
+    assert Includes(tree, KnownFiles(tree, ())).closure("d/a.c", None) == expected
+    assert Includes(tree, KnownFiles(tree, ())).direct("d/a.c", None) == expected[1:3]
 
 
 def test_an_include_directory_of_the_makefile_counts() -> None:
     tree = MemoryTree({"d/a.c": "#include <x.h>\n", "d/inc/x.h": "", "d/Makefile": "ccflags-y := -I$(src)/inc\n"})
-    assert Includes(tree).closure("d/a.c", None) == ("d/a.c", "d/inc/x.h")
+    assert Includes(tree, KnownFiles(tree, ())).closure("d/a.c", None) == ("d/a.c", "d/inc/x.h")
 
 
 def test_a_path_never_leaves_the_tree() -> None:
     tree = MemoryTree({"a.c": '#include "../../etc/passwd"\n#include "/etc/passwd"\n'})
-    assert Includes(tree).closure("a.c", None) == ("a.c",)
+    assert Includes(tree, KnownFiles(tree, ())).closure("a.c", None) == ("a.c",)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from multiprocessing.context import ForkProcess
 from reviewbot.facts.cache import Found
 from reviewbot.facts.footprint import to_footprint
 from reviewbot.findings.finding import Gap
+from reviewbot.graph.known import forget
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rules.inspection import Inspection, Inspector
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
@@ -190,6 +191,7 @@ def _inspect_batches(job: Job, theirs: Connection) -> None:
     inspector, base_blocks = Inspector(job.tree, job.book), sys.getallocatedblocks()
     while batch := theirs.recv():
         if sys.getallocatedblocks() - base_blocks > _ROOM_BLOCKS:
+            forget(job.tree)
             inspector = Inspector(job.tree, job.book)
         for path in batch:
             try:

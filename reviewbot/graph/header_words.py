@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from reviewbot.graph.word_index import shared_index
 from reviewbot.source.tree import SourceTree
@@ -18,6 +19,12 @@ _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _ABSENT = -1
 
 
+@lru_cache(maxsize=64)
+def defined_in(data: bytes) -> frozenset[bytes]:
+    """The names that a text has a #define of."""
+    return frozenset(_DEFINED.findall(data))
+
+
 class HeaderWords:
     """Answers for the headers of one tree; each is read once."""
 
@@ -25,7 +32,6 @@ class HeaderWords:
         self._tree = tree
         self._questions = 0
         self._bytes: dict[str, bytes] = {}
-        self._own: dict[str, frozenset[bytes]] = {}
         self._index = shared_index()
         self._numbers: dict[str, int] = {}
         # id of a list -> the list, kept alive so that its id stays its own, and where in it each text stands
@@ -53,13 +59,7 @@ class HeaderWords:
 
     def is_defined_in(self, macro: str, path: str) -> bool:
         """Whether the file itself has a #define of that name."""
-        if path not in self._own:
-            self._own[path] = frozenset(_DEFINED.findall(self._tree.read(path) or b""))
-        return macro.encode() in self._own[path]
-
-    def forget(self, path: str) -> None:
-        """Let go of what is known of the #defines of a file."""
-        self._own.pop(path, None)
+        return macro.encode() in defined_in(self._tree.read(path) or b"")
 
     def _is_indexed(self, paths: Sequence[str]) -> bool:
         """Whether the index shall answer."""

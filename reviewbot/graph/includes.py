@@ -14,6 +14,7 @@ from collections import deque
 from functools import cached_property, lru_cache
 
 from reviewbot.graph.kbuild import include_directories
+from reviewbot.graph.known import KnownFiles
 from reviewbot.source.tree import SourceTree
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
@@ -48,14 +49,13 @@ def _written(data: bytes) -> tuple[Written, ...]:
 class Includes:
     """The #include closures of one tree. `arches` are those that generic code is read for (None: all there are)."""
 
-    def __init__(self, tree: SourceTree, arches: tuple[str, ...] | None = None) -> None:
+    def __init__(self, tree: SourceTree, known: KnownFiles, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree
+        self._known = known
         self._wanted_arches = arches
         self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
         self._asked: dict[str, list[tuple[str, str | None]]] = {}
         self._headers: dict[tuple[str, str | None], tuple[str, ...]] = {}
-        # (architecture, -I directories) -> file -> what it includes
-        self._edges: dict[tuple[str | None, tuple[str, ...]], dict[str, tuple[str, ...]]] = {}
         self._own_directories: dict[str, tuple[str, ...]] = {}
 
     def closure(self, path: str, arch: str | None) -> tuple[str, ...]:
@@ -96,18 +96,14 @@ class Includes:
         while queue and len(seen) < _LIMIT:
             current = queue.popleft()
             current_arch = arch or to_arch(current)
-            edges = self._edges.setdefault((current_arch, directories), {})
-            onward = edges.get(current)
-            if onward is None:
-                onward = self._edges_of(current, current_arch, directories)
-            for included in onward:
+            for included in self._edges_of(current, current_arch, directories):
                 if included not in seen:
                     seen[included] = None
                     queue.append(included)
         return tuple(seen)
 
     def _edges_of(self, path: str, arch: str | None, directories: tuple[str, ...]) -> tuple[str, ...]:
-        edges = self._edges.setdefault((arch, directories), {})
+        edges = self._known.edges(path, arch, directories)
         if path not in edges:
             found: dict[str, None] = {}
             for is_quoted, name in self._written_in(path):

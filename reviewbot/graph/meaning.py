@@ -8,13 +8,13 @@ from functools import cached_property
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.macros import Macro, to_macro
+from reviewbot.graph.header_words import defined_in
 from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.primitives import Primitive
 
 _DECLARED = re.compile(rb"\b(?!return\b|goto\b|else\b|case\b)\w+(?:\s+|\s*\*[\s*]*)(\w+)\s*(?=[,)=;\[])")
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
 
 
@@ -78,7 +78,7 @@ class NameMeaning:
             return ()
         if not is_call and name.encode() in self._locals:
             return ()
-        if not self._follow_headers and name not in self._defined_here:
+        if not self._follow_headers and name.encode() not in defined_in(self._data):
             return ()
         if not self._symbols.macros(name, self._path, self._arch):
             return ()
@@ -90,10 +90,6 @@ class NameMeaning:
         if is_call:
             return _distinct([_with_call(macro) for macro in macros])
         return _distinct([m for m in macros if m.parameters is None and _CALLS.search(m.body)])
-
-    @cached_property
-    def _defined_here(self) -> frozenset[str]:
-        return frozenset(name.decode() for name in _DEFINED.findall(self._data))
 
 
 def _is_alias_of_itself(macro: Macro) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Collection, Iterator
+from functools import cached_property, lru_cache
 
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
@@ -14,18 +14,23 @@ _END = ""
 
 
 def _words(names: set[str]) -> re.Pattern[bytes]:
+    return _compiled(frozenset(names))
+
+
+@lru_cache(maxsize=32)
+def _compiled(names: frozenset[str]) -> re.Pattern[bytes]:
     """Whole words. The names as a tree of letters, the look behind after the first one: a list of alternatives takes
     three times as long."""
     return re.compile(_whole_words(names) + rb"\b")
 
 
-def _whole_words(names: set[str]) -> bytes:
+def _whole_words(names: Collection[str]) -> bytes:
     firsts = sorted({name[0] for name in names})
     branches = (f"{first}(?<!\\w{first}){_pattern(_trie(names, first))}" for first in firsts)
     return f"(?:{'|'.join(branches)})".encode()
 
 
-def _trie(names: set[str], first: str) -> _Trie:
+def _trie(names: Collection[str], first: str) -> _Trie:
     root: _Trie = {}
     for name in names:
         if name[0] == first:

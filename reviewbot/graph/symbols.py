@@ -20,6 +20,7 @@ from reviewbot.graph.asked import Asked, Dependencies
 from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
 from reviewbot.graph.includes import Includes, to_arch
+from reviewbot.graph.known import KnownFiles
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
 
@@ -68,13 +69,12 @@ class Symbols:
     def __init__(self, tree: SourceTree, words: Words, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree
         self._words = words
-        self._includes = Includes(tree, arches)
+        self._known = KnownFiles(tree, words.makers)
+        self._includes = Includes(tree, self._known, arches)
         self._header_words = HeaderWords(tree)
         self.asked = Asked()
         self._spelled: dict[str, tuple[str, ...]] = {}
         self._holders: dict[str, frozenset[str]] = {}
-        self._tags_in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
-        self._in_file: dict[tuple[str, str], tuple[Definition, ...]] = {}
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
 
     def prefetch(self, names: Collection[str]) -> None:
@@ -91,7 +91,6 @@ class Symbols:
     def forget(self, path: str) -> None:
         """Let go of what is quickly found again of a source file, once it is through."""
         self._includes.forget(path)
-        self._header_words.forget(path)
 
     def dependencies(self, path: str) -> Dependencies:
         """Everything that the answers given for a file depend on, so far."""
@@ -202,22 +201,22 @@ class Symbols:
         return self._header_words.holding(self._spellings(name), headers)
 
     def _find_tags(self, name: str, path: str) -> tuple[Definition, ...]:
-        key = (name, path)
-        if key not in self._tags_in_file:
-            self._tags_in_file[key] = find_tags(self._tree.read(path) or b"", name, path)
-        return self._tags_in_file[key]
+        key, known = (name, path), self._known.tags_in_file(path)
+        if key not in known:
+            known[key] = find_tags(self._tree.read(path) or b"", name, path)
+        return known[key]
 
     def _find(self, name: str, path: str) -> tuple[Definition, ...]:
-        key = (name, path)
-        if key not in self._in_file:
+        key, known = (name, path), self._known.in_file(path)
+        if key not in known:
             data = self._tree.read(path)
             found: tuple[Definition, ...] = ()
             if data is not None and path.endswith(".S"):
                 found = find_assembler_definitions(data, name, path, self._words)
             elif data is not None:
                 found = find_definitions(data, name, path, self._words.makers)
-            self._in_file[key] = tuple(each for each in found if not _is_alias_of_itself(each))
-        return self._in_file[key]
+            known[key] = tuple(each for each in found if not _is_alias_of_itself(each))
+        return known[key]
 
     def _spellings(self, name: str) -> tuple[str, ...]:
         """The words to search for: the name, and what a macro makes it from (`x` for `trace_x`)."""
