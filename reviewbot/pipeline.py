@@ -68,7 +68,8 @@ def review(
     not_kernel = _not_kernel(series, [base, *(state.after for state in states[-1:])])
     looked_at = [state for state in states if not not_kernel.get(state.patch.index)]
     tell.start("reviewing patches", len(looked_at))
-    followed = follow(looked_at, book, _look(book, options), tell.advance, show_all=options.show_all)
+    sights = _sights(book, options)
+    followed = follow(looked_at, book, _look(sights, options), tell.advance, show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
     verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
@@ -76,7 +77,7 @@ def review(
         verdicts = timed("looking for fixes", lambda: with_edits(verdicts, book), verdicts)
     findings = tuple(verdict.finding for verdict in verdicts if not verdict.held_back)
     tell.start("counting switches")
-    budgets = timed("counting switches", lambda: _budgets(states, followed, book, options, cpu), SeriesBudgets())
+    budgets = timed("counting switches", lambda: _budgets(states, followed, sights, options, cpu), SeriesBudgets())
     graphs: tuple[BlockGraph, ...] = ()
     if options.with_graphs:
         graphs = timed("drawing graphs", lambda: _graphs(states, followed, findings, book), ())
@@ -144,13 +145,17 @@ def _not_kernel(series: Series, trees: Sequence[SourceTree | None]) -> dict[int,
     return {patch.index: why_not_kernel(patch) for patch in series.patches}
 
 
-def _look(book: Rulebook, options: ReviewOptions) -> Look:
+def _sights(book: Rulebook, options: ReviewOptions) -> Callable[[], Sights]:
     @cache
     def sights() -> Sights:
         from reviewbot.facts.sights import Sights  # loads the C parser, which most commits do not need
 
         return Sights(book, options.cache, options.complain)
 
+    return sights
+
+
+def _look(sights: Callable[[], Sights], options: ReviewOptions) -> Look:
     def look(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[str]] | None = None) -> Sight:
         inspection = sights().inspect(tree, paths, focus)
         wanted = options.rules
@@ -195,14 +200,16 @@ def graphs_of(
 
 
 def _budgets(
-    states: Sequence[PatchState], followed: Followed, book: Rulebook, options: ReviewOptions, cpu: CpuChoice
+    states: Sequence[PatchState],
+    followed: Followed,
+    sights: Callable[[], Sights],
+    options: ReviewOptions,
+    cpu: CpuChoice,
 ) -> SeriesBudgets:
     """Of the series as a whole. Without a tree nothing can be counted, and the review says what it is based on."""
     if not options.switch_budgets or not followed.inspected or not states[-1].after.is_complete:
         return SeriesBudgets()
-    from reviewbot.cost.series_budgets import budgets_of  # as the rules: it needs the C parser
-
-    return budgets_of(states, followed.functions, book, cpu)
+    return sights().budgets(states, followed.functions, cpu)
 
 
 def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:

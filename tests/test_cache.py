@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reviewbot.cost.predictions import SeriesBudgets
 from reviewbot.facts import sights
 from reviewbot.facts.cache import FactCache
 from reviewbot.facts.database import Database
@@ -26,6 +28,7 @@ from reviewbot.rulebook.book import Rulebook, load_rulebook
 from reviewbot.rules.bounded import Focus
 from reviewbot.rules.inspection import Inspection
 from reviewbot.scanning import ScanOptions, scan, tree_of
+from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
 from tests.expectations import small_tree
 from tests.repositories import commit, git, make_repository, write
@@ -286,10 +289,10 @@ def test_two_processes_use_it_at_once(cached: Cached) -> None:
 def test_only_inspections_come_out_of_it() -> None:
     import pickle
 
-    assert unpack(pack(Inspection(observations=(), gaps=(), blocks_seen=3))).blocks_seen == 3
-    for value in (os.system, {"a": 1}, Path("x")):
+    assert unpack(pack(Inspection(observations=(), gaps=(), blocks_seen=3)), Inspection).blocks_seen == 3
+    for value in (os.system, {"a": 1}, Path("x"), SeriesBudgets()):
         with pytest.raises(pickle.UnpicklingError):
-            unpack(pickle.dumps(value))
+            unpack(pickle.dumps(value), Inspection)
 
 
 def test_a_listing_survives_packing_and_differs_where_files_do(cached: Cached) -> None:
@@ -314,7 +317,15 @@ def test_a_series_is_looked_at_once(cached: Cached, monkeypatch: pytest.MonkeyPa
         looked_at.extend(paths)
         return real(tree, paths, book, focus)
 
+    counted: list[object] = []
+    real_budgets = sights.budgets_of
+
+    def counting_budgets(states: Sequence[PatchState], *others: Any) -> SeriesBudgets:
+        counted.append(states)
+        return real_budgets(states, *others)
+
     monkeypatch.setattr(sights, "inspect_bounded", counting)
+    monkeypatch.setattr(sights, "budgets_of", counting_budgets)
 
     def review(cache: Path | None) -> Review:
         options = ReviewOptions(cache=cache, complain=cached.complaints.append)
@@ -322,9 +333,12 @@ def test_a_series_is_looked_at_once(cached: Cached, monkeypatch: pytest.MonkeyPa
 
     first = review(cached.cache)
     assert BAD in looked_at
+    assert len(counted) == 1
     looked_at.clear()
     assert review(cached.cache) == first
     assert looked_at == []
+    assert len(counted) == 1
     assert review(None) == first
     assert BAD in looked_at
+    assert len(counted) == 2
     assert cached.complaints == []

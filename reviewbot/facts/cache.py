@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from reviewbot.cost.predictions import SeriesBudgets
 from reviewbot.facts.database import Database
 from reviewbot.facts.footprint import Footprint
 from reviewbot.facts.listing import Listing
@@ -22,6 +23,7 @@ from reviewbot.rules.inspection import Inspection
 _MAX_SNAPSHOTS = 4  # of one program and rule set; the older ones are forgotten
 
 Value = TypeVar("Value")
+Kept = TypeVar("Kept", Inspection, SeriesBudgets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +68,21 @@ class FactCache:
         """Keep results for the tree. `contents`: blob id -> text of what git does not keep, for the next comparison."""
         self._database.attempt(partial(self._keep, listing, candidates, recalled, new, contents), None)
 
-    def sight(self, key: str) -> Inspection | None:
-        """The result kept under an exact key."""
-        return self._database.attempt(partial(self._sight, key), None)
+    def sight(self, key: str, kind: type[Kept]) -> Kept | None:
+        """The result of that kind kept under an exact key."""
+        return self._database.attempt(partial(self._sight, key, kind), None)
 
-    def keep_sight(self, key: str, inspection: Inspection) -> None:
-        row = (f"{self._stamp} {key}", zlib.compress(pack(inspection), 1), _now())
+    def keep_sight(self, key: str, result: Inspection | SeriesBudgets) -> None:
+        row = (f"{self._stamp} {key}", zlib.compress(pack(result), 1), _now())
         self._database.attempt(lambda c: c.execute("REPLACE INTO sight VALUES (?, ?, ?)", row) and None, None)
 
-    def _sight(self, key: str, connection: sqlite3.Connection) -> Inspection | None:
+    def _sight(self, key: str, kind: type[Kept], connection: sqlite3.Connection) -> Kept | None:
         full = f"{self._stamp} {key}"
         row = connection.execute("SELECT result FROM sight WHERE key = ?", (full,)).fetchone()
         if row is None:
             return None
         connection.execute("UPDATE sight SET used = ? WHERE key = ?", (_now(), full))
-        return _checked(lambda: unpack(zlib.decompress(row[0])))
+        return _checked(lambda: unpack(zlib.decompress(row[0]), kind))
 
     def _recall(self, listing: Listing, read: Read, includers: Includers, connection: sqlite3.Connection) -> Recalled:
         asked = "SELECT id, digest, listing, candidates FROM snapshot WHERE stamp = ? ORDER BY used DESC, id DESC"
@@ -98,7 +100,7 @@ class FactCache:
             rows = connection.execute("SELECT id, path, footprint, result FROM entry WHERE snapshot = ?", (number,))
             for entry, path, footprint, result in rows:
                 if path not in results and (changes is None or _holds(changes, footprint)):
-                    results[path] = _checked(lambda kept=result: unpack(zlib.decompress(kept)))  # type: ignore[misc]
+                    results[path] = _checked(lambda kept=result: unpack(zlib.decompress(kept), Inspection))  # type: ignore[misc]
                     entries.append(entry)
         assert nearest is not None
         return Recalled(results=results, candidates=nearest[0], differing=nearest[1], entries=tuple(entries))

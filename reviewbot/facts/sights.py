@@ -1,13 +1,17 @@
-"""What the rules saw in some files of one state of a series, kept under that very state."""
+"""What the rules saw in some files of one state of a series, and what a series changes of the budgets, kept under those
+very states."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from reviewbot.facts.cache import FactCache
+from reviewbot.cost.environment import CpuChoice
+from reviewbot.cost.predictions import SeriesBudgets
+from reviewbot.cost.series_budgets import Function, budgets_of
+from reviewbot.facts.cache import FactCache, Kept
 from reviewbot.facts.database import Database
 from reviewbot.facts.version import stamp
 from reviewbot.rulebook.book import Rulebook
@@ -15,6 +19,7 @@ from reviewbot.rules.bounded import Focus, inspect_bounded
 from reviewbot.rules.inspection import Inspection
 from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.overlay import OverlayTree
+from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
 
 
@@ -28,19 +33,39 @@ class Sights:
 
     def inspect(self, tree: SourceTree, paths: Sequence[str], focus: Focus = None) -> Inspection:
         """As `inspect_bounded`. What took so long that the clock may have cut it short is not kept."""
-        key = _key(tree, paths, focus or {}) if self._cache is not None else None
-        if self._cache is None or key is None:
-            return inspect_bounded(tree, paths, self._book, focus)
-        if (kept := self._cache.sight(key)) is not None:
+        functions = (f"{path} {','.join(sorted(names))}" for path, names in sorted((focus or {}).items()))
+        asked = ("", *paths, "", *functions)
+        return self._recalled((tree,), asked, Inspection, lambda: inspect_bounded(tree, paths, self._book, focus))
+
+    def budgets(self, states: Sequence[PatchState], touched: Iterable[Function], cpu: CpuChoice) -> SeriesBudgets:
+        """As `budgets_of`."""
+        functions = sorted(touched)
+        renames = (f"{old} {new}" for state in states for old, new in state.renames)
+        asked = ("budgets", repr(cpu), *renames, "", *map(repr, functions))
+        trees = states[0].before, states[-1].after
+        return self._recalled(trees, asked, SeriesBudgets, lambda: budgets_of(states, functions, self._book, cpu))
+
+    def _recalled(
+        self, trees: Sequence[SourceTree], asked: Iterable[str], kind: type[Kept], make: Callable[[], Kept]
+    ) -> Kept:
+        """What is kept under these states and questions, else what `make` gives; that is kept then."""
+        if self._cache is None:
+            return make()
+        known: list[tuple[str, ...]] = [state for state in map(_state, trees) if state is not None]
+        if len(known) < len(trees):
+            return make()
+        text = "\0".join((*(part for state in known for part in state), *asked))
+        key = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+        if (kept := self._cache.sight(key, kind)) is not None:
             return kept
         began = time.monotonic()
-        made = inspect_bounded(tree, paths, self._book, focus)
+        made = make()
         if time.monotonic() - began < min(self._book.limits.file_s, self._book.limits.stage_s):
             self._cache.keep_sight(key, made)
         return made
 
 
-def _key(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[str]]) -> str | None:
+def _state(tree: SourceTree) -> tuple[str, ...] | None:
     """A commit by its id, with the changed files by their content; None for a tree that has no such name."""
     changed: dict[str, str | None] = {}
     base = tree
@@ -49,7 +74,4 @@ def _key(tree: SourceTree, paths: Sequence[str], focus: Mapping[str, frozenset[s
         base = tree.base
     if not isinstance(base, CommitTree):
         return None
-    states = (f"{path} {blob}" for path, blob in sorted(changed.items()))
-    functions = (f"{path} {','.join(sorted(names))}" for path, names in sorted(focus.items()))
-    text = "\0".join((base.rev, "", *states, "", *paths, "", *functions))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return (base.rev, "", *(f"{path} {blob}" for path, blob in sorted(changed.items())))

@@ -10,8 +10,8 @@ from pathlib import Path
 from reviewbot import __version__
 from reviewbot.rulebook.book import Rulebook
 
-# Stages that decide what an inspection finds. Wording, costs and formats may change without making it wrong.
-_STAGES = ("csyntax", "facts", "findings", "graph", "rulebook", "rules", "source")
+# Stages that decide what is found and counted. Wording and formats may change without making it wrong.
+_STAGES = ("cost", "csyntax", "facts", "findings", "graph", "rulebook", "rules", "source")
 
 
 def stamp(book: Rulebook) -> str:
