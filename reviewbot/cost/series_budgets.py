@@ -144,6 +144,8 @@ class _Side:
                 continue
             for arch in _arches(path):
                 by_place.setdefault((arch, path.rpartition("/")[0]), []).append((path, item))
+        names = [self._counter(arch, at).names_around(found) for (arch, at), found in by_place.items()]
+        self.reader.tree.search(sorted(set().union(*names)), (".c",))  # once for all of them; the tree remembers
         for (arch, directory), found in by_place.items():
             self._counter(arch, directory).prefetch(found)
 

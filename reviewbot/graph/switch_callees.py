@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
-from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import arch_of
@@ -64,28 +63,39 @@ class Accessors:
         texts = list(roots)
         seen: set[tuple[str, bytes]] = set()
         for _ in range(MAX_DEPTH):
-            elsewhere: dict[str, set[str]] = {}
-            while texts and len(seen) < MAX_NAMES:
-                path, text = texts.pop()
-                for name in set(_CALLS.findall(blank_comments(text, literals=True))) - _KEYWORDS:
-                    if (path, name) in seen:
-                        continue
-                    seen.add((path, name))
-                    bodies = self._bodies_in(name.decode(), path)
-                    texts += [(path, body) for body in bodies]
-                    if not bodies and is_wanted(name.decode()):
-                        elsewhere.setdefault(path, set()).add(name.decode())
-            wanted = {name for path, names in elsewhere.items() for name in names if self._is_unknown(name, path)}
+            wanted = self._names_around(texts, seen, is_wanted)
             self._search(wanted)
             found = [(path, name) for name in sorted(wanted) for path in self._own(name)]
             texts = [(path, body) for path, name in found for body in self._bodies_in(name, path)]
             if not texts:
                 return
 
+    def names_around(self, roots: Iterable[tuple[str, bytes]], is_wanted: Callable[[str], bool]) -> set[str]:
+        """The names that `prefetch_around` will look for first, for one search on behalf of several."""
+        return self._names_around(list(roots), set(), is_wanted)
+
+    def _names_around(
+        self, texts: list[tuple[str, bytes]], seen: set[tuple[str, bytes]], is_wanted: Callable[[str], bool]
+    ) -> set[str]:
+        """What these texts, and the bodies in their own files that they call, call elsewhere."""
+        waiting = list(texts)
+        elsewhere: dict[str, set[str]] = {}
+        while waiting and len(seen) < MAX_NAMES:
+            path, text = waiting.pop()
+            for name in set(_CALLS.findall(blank_comments(text, literals=True))) - _KEYWORDS:
+                if (path, name) in seen:
+                    continue
+                seen.add((path, name))
+                bodies = self._bodies_in(name.decode(), path)
+                waiting += [(path, body) for body in bodies]
+                if not bodies and is_wanted(name.decode()):
+                    elsewhere.setdefault(path, set()).add(name.decode())
+        return {name for path, names in elsewhere.items() for name in names if self._is_unknown(name, path)}
+
     def _bodies_in(self, name: str, path: str) -> list[bytes]:
-        if name.encode() not in self._reader.data(path):
+        if name.encode() not in self._reader.words(path):
             return []
-        found = find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
+        found = self._reader.symbols.defined_in(name, path)
         return [each.text for each in found if each.kind in (DefinitionKind.FUNCTION, DefinitionKind.MACRO)]
 
     def _own(self, name: str) -> list[str]:
@@ -160,7 +170,7 @@ class Accessors:
         found = [
             each
             for path in paths
-            for each in find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
+            for each in self._reader.symbols.defined_in(name, path)
             if each.kind is DefinitionKind.FUNCTION and "static" not in each.words
         ]
         return [each for each in found if arch_of(each.path) is not None] or found
@@ -190,7 +200,7 @@ class Accessors:
         """What a body sees: its file and headers; for one far away its file alone."""
         if self._is_in_sight(path):
             return self._reader.symbols.declared(name, path, self._arch).definitions
-        return find_definitions(self._reader.data(path), name, path, self._reader.book.words.makers)
+        return self._reader.symbols.defined_in(name, path)
 
     def _is_in_sight(self, path: str) -> bool:
         return path.endswith(".h") or path.rpartition("/")[0] == self._directory

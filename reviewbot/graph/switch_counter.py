@@ -62,6 +62,10 @@ class SwitchCounter:
         """Look for what these functions call in few searches of the tree; `tally` then needs hardly any."""
         self._accessors.prefetch_around([(path, item.text) for path, item in functions], self.is_worth_a_look)
 
+    def names_around(self, functions: Iterable[tuple[str, Item]]) -> set[str]:
+        """The names that `prefetch` will look for first."""
+        return self._accessors.names_around([(path, item.text) for path, item in functions], self.is_worth_a_look)
+
     def _tally(self, path: str, item: Item, configuration: Configuration, absent: frozenset[str]) -> Tally:
         key = (path, item.start, configuration, absent)
         if key in self._known:

@@ -124,6 +124,10 @@ class Symbols:
             definitions=definitions, prototypes=tuple(prototypes), how=how if definitions else How.UNKNOWN
         )
 
+    def defined_in(self, name: str, path: str) -> tuple[Definition, ...]:
+        """What one file defines under a name."""
+        return self._find(name, path)
+
     def macros(self, name: str, from_path: str, arch: str | None) -> tuple[Definition, ...]:
         """The #defines of `name` that the file sees: its own, else those of its headers; cheap if there are none."""
         if self._header_words.is_defined_in(name, from_path):
