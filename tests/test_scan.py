@@ -184,6 +184,14 @@ def test_a_scan_suggests_changes_that_apply(tree: Path, rev: Sequence[str]) -> N
     assert "kernel/word.c" not in left and "drivers/demo/word.c" in left
 
 
+def test_json_of_a_whole_tree_has_edits_when_a_patch_is_asked_for(tree: Path) -> None:
+    """Trying out each takes as long as the scan."""
+    commit(tree, {"kernel/word.c": MENDABLE}, "A copy that get_user() can do")
+    for more, is_there in ((), False), (("--fix-patch", str(tree.parent / "fix.patch")), True):
+        findings = json.loads(call(tree, "kernel", "--all", "--format", "json", *more).stdout)["findings"]
+        assert [bool(finding["edit"]) for finding in findings if finding["path"] == "kernel/word.c"] == [is_there]
+
+
 def test_a_scan_draws_the_blocks_that_it_has_findings_in(tree: Path) -> None:
     commit(tree, {FRAME: FRAME_TEXT.replace("notrace ", ""), FILL: FILL_TEXT.replace("notrace ", "")}, "Drop notrace")
     picture = tree.parent / "blocks.svg"

@@ -16,6 +16,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # formats that carry suggested changes
 _WITH_EDITS = ("json", "sarif", "rdjson")
+# the same for a whole tree, where trying out every edit takes as long as finding what it mends
+_WITH_EDITS_OF_TREE = ("sarif", "rdjson")
 # formats that show what runs inside blocks
 _WITH_GRAPHS = ("html",)
 GRAPH_SUFFIXES = (".dot", ".svg")
@@ -63,6 +65,10 @@ class Wish:
     @property
     def wants_edits(self) -> bool:
         return self.fix_patch is not None or self.format in _WITH_EDITS
+
+    @property
+    def wants_edits_of_tree(self) -> bool:
+        return self.fix_patch is not None or self.format in _WITH_EDITS_OF_TREE
 
     @property
     def wants_graphs(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def scan(
     ready = prepare(wish, layers, command_progress(quiet=wish.quiet, forks=True))
     tree, origin = _tree(directory, rev)
     options = ScanOptions(
-        review=ready.options,
+        review=replace(ready.options, with_edits=wish.wants_edits_of_tree),
         paths=tuple(_in_tree(path, directory, tree) for path in paths),
         jobs=jobs,
         limit=limit,
