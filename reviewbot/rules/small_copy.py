@@ -85,7 +85,7 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
     scope, at = scope_of(text.item.text), call.offset - text.item.start
     return Observation(
         rule=SLUG,
-        variant=_variant(text, size, target),
+        variant=_variant(text, call, size, target),
         place=place,
         callee=primitive.name,
         accesses=(Access(primitive=primitive.name, direction=direction, place=place, size_bytes=size_bytes),),
@@ -106,7 +106,7 @@ def _to_observation(text: FunctionText, call: TextCall, size: SizeResult, target
     )
 
 
-def _variant(text: FunctionText, size: SizeResult, target: ObjectResult) -> str:
+def _variant(text: FunctionText, call: TextCall, size: SizeResult, target: ObjectResult) -> str:
     differs = size.ilp32 is not None and size.lp64 is not None and size.ilp32 != size.lp64
     if target.is_word_array:
         return "sigset"
@@ -115,12 +115,17 @@ def _variant(text: FunctionText, size: SizeResult, target: ObjectResult) -> str:
     if target.kind in _ONE_VALUE and _fits(size, target):
         if differs:
             return "width_differs"
-        if size.lp64 == 8 and text.arch is None:
+        if text.arch is None and 8 in (size.ilp32, size.lp64) and _may_be_narrow(text, call):
             return "get_user_missing_64bit_on_32bit"
         return "scalar"
     if size.form is SizeForm.SIZEOF_SCALAR:
         return "width_differs" if differs else "scalar"
     return "literal"
+
+
+def _may_be_narrow(text: FunctionText, call: TextCall) -> bool:
+    types = types_with(text.reader.book.words)
+    return allows(text.conditions_at(call.offset), Abi.ILP32, text.arch, types)
 
 
 def _fits(size: SizeResult, target: ObjectResult) -> bool:
