@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reviewbot.cost.predictions import SeriesBudgets
-from reviewbot.facts import sights
+from reviewbot.facts import sights, validity
 from reviewbot.facts.cache import FactCache
 from reviewbot.facts.database import Database
 from reviewbot.facts.listing import Listing, list_tree
@@ -198,6 +198,21 @@ def test_going_back_to_another_commit_costs_nothing(cached: Cached) -> None:
     second = cached.scan(rev=after)
     assert first.findings != second.findings or first.gaps != second.gaps or cached.inspected >= 1
     assert cached.scan(rev=before).findings == first.findings
+    assert cached.inspected == 0
+
+
+def test_another_kernel_is_not_compared_file_by_file(cached: Cached, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of the first stays for when it comes back."""
+    first = cached.scan()
+    git(cached.root, "checkout", "-q", "-b", "other")
+    commit(cached.root, {f"lib/file{number}.h": "int x;\n" for number in range(5)}, "Another kernel")
+    monkeypatch.setattr(validity, "MAX_COMPARED", 4)
+    monkeypatch.setattr(validity, "_change", lambda *_: pytest.fail("was compared"))
+    assert cached.scan() == cached.scan(fresh=True)
+    cached.scan()
+    assert cached.inspected == 0
+    git(cached.root, "checkout", "-q", "-")
+    assert cached.scan() == first
     assert cached.inspected == 0
 
 

@@ -94,6 +94,8 @@ class FactCache:
         nearest: tuple[frozenset[str], tuple[str, ...]] | None = None
         for number, digest, packed, candidates in sorted(snapshots, key=lambda row: row[1] != listing.digest):
             changes = self._changes(digest, packed, listing, read, includers, connection)
+            if changes is not None and changes.is_other_tree:
+                continue
             differing = tuple(changes.paths) if changes else ()
             if nearest is None or len(differing) < len(nearest[1]):
                 nearest = (frozenset(_lines(candidates)), differing)
@@ -102,7 +104,8 @@ class FactCache:
                 if path not in results and (changes is None or _holds(changes, footprint)):
                     results[path] = _checked(lambda kept=result: unpack(zlib.decompress(kept), Inspection))  # type: ignore[misc]
                     entries.append(entry)
-        assert nearest is not None
+        if nearest is None:
+            return Recalled(results={})
         return Recalled(results=results, candidates=nearest[0], differing=nearest[1], entries=tuple(entries))
 
     def _changes(

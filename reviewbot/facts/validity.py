@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from reviewbot.facts.footprint import Footprint, number, to_bit, to_numbers
 from reviewbot.facts.listing import Listing, decoded
 
-MAX_COMPARED = 2000  # above so many differing files they are not read, and every word counts as changed
+MAX_COMPARED = 2000  # above so many differing files it is another kernel, and to compare it costs more than to read it
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 
@@ -41,9 +41,11 @@ class Changes:
     def __init__(self, before: Listing, after: Listing, read: Read, includers: Includers) -> None:
         differing = before.differing(after)
         self.paths = decoded(differing)
-        self._is_other_tree = before.arches() != after.arches()
-        is_read = len(differing) <= MAX_COMPARED
-        self._changes = [_change(path, before, after, read if is_read else None) for path in sorted(differing)]
+        self.is_other_tree = len(differing) > MAX_COMPARED or before.arches() != after.arches()
+        """Whether nothing that was found out about the one holds for the other."""
+        if self.is_other_tree:
+            return
+        self._changes = [_change(path, before, after, read) for path in sorted(differing)]
         new = decoded(path for path in differing if path not in before.blobs)
         names = frozenset(posixpath.basename(path) for path in new)
         self._redirected = 0
@@ -52,7 +54,7 @@ class Changes:
 
     def leave(self, footprint: Footprint) -> bool:
         """Whether they leave the inspection with this footprint as it was."""
-        if self._is_other_tree or footprint.seen & self._redirected:
+        if self.is_other_tree or footprint.seen & self._redirected:
             return False
         return not any(_concerns(change, footprint) for change in self._changes)
 
@@ -66,10 +68,10 @@ def included_names(text: bytes) -> frozenset[str]:
     )
 
 
-def _change(path: bytes, before: Listing, after: Listing, read: Read | None) -> Change:
+def _change(path: bytes, before: Listing, after: Listing, read: Read) -> Change:
     name = path.decode("utf-8", "surrogateescape")
     blobs = (before.blobs.get(path), after.blobs.get(path))
-    texts = [read(path, blob) if read else None for blob in blobs if blob is not None]
+    texts = [read(path, blob) for blob in blobs if blob is not None]
     known = [text for text in texts if text is not None]
     is_known = len(known) == len(texts)
     words = {word for text in known for word in _WORD.findall(text)}
