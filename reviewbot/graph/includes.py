@@ -36,7 +36,7 @@ def to_arch(path: str) -> str | None:
     return "um" if parts[1:3] == ["x86", "um"] else parts[1]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=256)
 def _written(data: bytes) -> tuple[Written, ...]:
     """The #include lines of a file; files that two trees share are read once."""
     if b"include" not in data:
