@@ -60,4 +60,5 @@ def _split(text: bytes) -> list[bytes]:
 
 
 def _to_text(line: bytes) -> str:
-    return line.decode("utf-8", "replace")[:_MAX_LINE_CHARACTERS]
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= _MAX_LINE_CHARACTERS else f"{text[: _MAX_LINE_CHARACTERS - 1]}…"

@@ -31,6 +31,6 @@ def byte_column(review: Review, finding: Finding) -> int | None:
     if finding.place.column == 1:
         return 1
     text = offending_line(review, finding)
-    if text is None:
+    if text is None or finding.place.column > len(text):  # a line that is cut does not reach so far
         return None
     return len(text[: finding.place.column - 1].encode("utf-8", "surrogateescape")) + 1

@@ -13,7 +13,7 @@ from reviewbot.findings.finding import Finding, Gap, HeldBack, Link, Place, Seve
 from reviewbot.findings.review import Review
 from reviewbot.grammar import plural
 from reviewbot.report import phrases
-from reviewbot.report.escape import visible
+from reviewbot.report.escape import shortened, visible
 from reviewbot.report.excerpt import offending_line
 from reviewbot.report.phrases import number_of
 from reviewbot.report.view import RuleText, View
@@ -188,7 +188,7 @@ def _location(place: Place, line_text: str | None = None) -> dict[str, Any]:
 
 def to_uri(path: str) -> str:
     """A path of the tree as a relative URI reference; undecodable bytes come out as they were."""
-    return quote(path.encode("utf-8", "surrogateescape"), safe=_URI_SAFE)
+    return quote(shortened(path).encode("utf-8", "surrogateescape"), safe=_URI_SAFE)
 
 
 def _gap(gap: Gap) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from reviewbot.source.tree import SourceTree
 
 Derive = Callable[[Observation, CodeReader], Span | None]
 _LONGEST_INLINE_LINES = 25
+_LONGEST_TEXT = 400  # characters, as much as a report shows of one word
 _SEEN_BY_OTHERS = frozenset((traced_call.SLUG,))  # the edit changes a function for its callers
 _NO_ARGUMENTS = re.compile(rb"\s*\(\s*\)")
 _STATIC = re.compile(rb"\bstatic\b")
@@ -45,7 +46,9 @@ class Editor:
         if derive is None or data is None or not tree.is_complete:
             return None
         span = derive(observation, self._inspector_of(tree).reader)
-        if span is None or not self._mends(observation, tree, apply_spans(data, [span])):
+        if span is None or not _can_be_shown(span.text):
+            return None
+        if not self._mends(observation, tree, apply_spans(data, [span])):
             return None
         return to_edit(path, data, [span])
 
@@ -64,6 +67,15 @@ class Editor:
         after = _counted(inspect(OverlayTree(tree, {path: changed}), [path], self._book, focus))
         mended = (observation.rule, path, function)
         return after[mended] < before[mended] and all(after[kind] <= before[kind] for kind in after)
+
+
+def _can_be_shown(text: bytes) -> bool:
+    """Whether every format hands it on as it is: no report cuts it or writes a character of it out."""
+    try:
+        shown = text.decode()
+    except UnicodeDecodeError:
+        return False
+    return len(shown) <= _LONGEST_TEXT and shown.translate(dict.fromkeys(map(ord, "\n\t"))).isprintable()
 
 
 def _counted(inspection: Inspection) -> Counter[tuple[str, str, str]]:
