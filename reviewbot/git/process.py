@@ -11,6 +11,7 @@ import os
 import re
 import select
 import subprocess
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -32,6 +33,7 @@ _OVERRIDES = {
     "core.pager": "cat",
     "core.quotePath": "true",
     "diff.external": "",
+    "core.bigFileThreshold": "64m",  # above it git streams a blob, and does not hold it whole
     "protocol.allow": "never",
     "submodule.recurse": "false",
     "grep.patternType": "default",
@@ -89,15 +91,18 @@ class Git:
         ends: bytes = b"",
     ) -> bytes:
         """Run git once and give its output, which `ends` with that where it is not empty. Raises GitError for another
-        exit code, half an output, or more than `timeout_s` seconds (None: ten minutes)."""
+        exit code, half an output, one of more than MAX_OUTPUT_BYTES (a few small trees can name billions of files), or
+        more than `timeout_s` seconds (None: ten minutes)."""
         process = self.start(*arguments, stderr=subprocess.PIPE)
         limit_s = TIMEOUT_S if timeout_s is None else timeout_s
         try:
-            output, complaint = process.communicate(stdin, timeout=limit_s)
-        except subprocess.TimeoutExpired:
+            output, complaint = _exchange(process, stdin, limit_s)
+        except TimeoutError:
             raise self._failed(arguments, f"took longer than {limit_s:g} s") from None
         finally:
             end(process)
+        if len(output) > MAX_OUTPUT_BYTES:
+            raise self._failed(arguments, f"gives more than {MAX_OUTPUT_BYTES >> 20} MiB")
         if process.returncode not in accept:
             first = decode(complaint).strip().partition("\n")[0].removeprefix("fatal: ")
             raise self._failed(arguments, f"failed: {first or how_it_ended(process.returncode)}")
@@ -212,6 +217,51 @@ class Answers:
         if piece := os.read(self._descriptor, most_bytes):
             return piece
         raise EOFError
+
+
+def _exchange(process: subprocess.Popen[bytes], stdin: bytes, limit_s: float) -> tuple[bytes, bytes]:
+    """What the process writes to both its pipes once it has read `stdin`: a byte more than MAX_OUTPUT_BYTES at most,
+    and the beginning of what it complains of. Raises TimeoutError."""
+    assert process.stdin and process.stdout and process.stderr
+    deadline = time.monotonic() + limit_s
+    pieces: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
+    output, left, size_bytes = process.stdout.fileno(), memoryview(stdin), 0
+    poll = select.poll()
+    for descriptor in pieces:
+        poll.register(descriptor, select.POLLIN)
+    if stdin:
+        os.set_blocking(process.stdin.fileno(), False)
+        poll.register(process.stdin.fileno(), select.POLLOUT)
+    else:
+        process.stdin.close()
+    open_pipes = set(pieces)
+    while open_pipes and size_bytes <= MAX_OUTPUT_BYTES:
+        wait_s = deadline - time.monotonic()
+        ready = poll.poll(wait_s * 1000) if wait_s > 0 else []
+        if not ready:
+            raise TimeoutError
+        for descriptor, _ in ready:
+            if descriptor not in pieces:
+                with suppress(BrokenPipeError):  # it has ended, or wants no more
+                    left = left[os.write(descriptor, left[:_PIECE_BYTES]) :]
+                    if left:
+                        continue
+                poll.unregister(descriptor)
+                process.stdin.close()
+            elif piece := os.read(descriptor, _PIECE_BYTES):
+                if descriptor == output or not pieces[descriptor]:
+                    pieces[descriptor].append(piece)
+                size_bytes += len(piece) if descriptor == output else 0
+            else:
+                poll.unregister(descriptor)
+                open_pipes.discard(descriptor)
+    if not open_pipes:
+        try:
+            process.wait(max(deadline - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+    told, complaint = pieces.values()
+    return b"".join(told), b"".join(complaint)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
