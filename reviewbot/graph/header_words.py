@@ -42,14 +42,16 @@ class HeaderWords:
         list must stay the same object from question to question."""
         wanted = [word.encode() for word in words]
         if self._is_indexed(paths):
-            return self._among(paths, self._index.holding(wanted))
+            places = self._places_in(paths)  # first: it takes the texts of these paths into the index
+            return _among(paths, places, self._index.holding(wanted))
         return [path for path in paths if any(word in self._data(path) for word in wanted)]
 
     def defining(self, macro: str, paths: Sequence[str]) -> list[str]:
         """The paths, in their order, that may have a #define of that name."""
         name = macro.encode()
         if self._is_indexed(paths):
-            return self._among(paths, self._index.defining(name))
+            places = self._places_in(paths)
+            return _among(paths, places, self._index.defining(name))
         with_blank, with_tab = b"define " + name, b"define\t" + name
         return [
             path
@@ -75,11 +77,6 @@ class HeaderWords:
             return False
         keys = filter(None, map(self._tree.blob_id, paths))
         return sum(self._index.number(key) is None for key in keys) <= len(paths) // 8
-
-    def _among(self, paths: Sequence[str], numbers: set[int]) -> list[str]:
-        places = self._places_in(paths)
-        found = [place for number in numbers if number in places for place in places[number]]
-        return [paths[place] for place in sorted(found)]
 
     def _places_in(self, paths: Sequence[str]) -> dict[int, list[int]]:
         kept = self._places.get(id(paths))
@@ -108,3 +105,8 @@ class HeaderWords:
         if data is None:
             data = self._bytes[path] = self._tree.read(path) or b""
         return data
+
+
+def _among(paths: Sequence[str], places: dict[int, list[int]], numbers: set[int]) -> list[str]:
+    found = [place for number in numbers if number in places for place in places[number]]
+    return [paths[place] for place in sorted(found)]
