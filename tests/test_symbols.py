@@ -46,6 +46,12 @@ TREE = {
     "drivers/near/b.c": "int common(void)\n{\n}\n",
     "drivers/far/c.c": "int common(void)\n{\n}\n",
     "drivers/far/d.h": "static inline int stray(void)\n{\n}\n",
+    "include/linux/made.h": (
+        "#define MAKE(f, op) \\\nstatic inline void f(void) \\\n{ \\\n\tint op; \\\n}\n"
+        "MAKE(made_whole, add)\n#define PASTE(x) static inline int pasted_##x(void) { return 0; }\nPASTE(one)\n"
+    ),
+    "drivers/far/made.h": "int (*made_whole)(void);\nint (*pasted_one)(void);\n",
+    "kernel/makes.c": "#include <linux/made.h>\n#define OWN(f) void f(void) { }\nOWN(made_here)\n",
 }
 
 # name, asking file, architecture -> how, the paths of the definitions
@@ -92,6 +98,15 @@ CASES: dict[str, tuple[str, str, str | None, How, list[str]]] = {
     "host programs are not linked": ("tool", "kernel/ask.c", None, How.UNKNOWN, []),
     "the nearer of two drivers": ("common", "drivers/near/a/ask.c", None, How.GENERIC, ["drivers/near/b.c"]),
     "a header no #include led to": ("stray", "kernel/ask.c", None, How.ELSEWHERE, ["drivers/far/d.h"]),
+    "made by a macro of a header, and another thing far away": (
+        "made_whole",
+        "kernel/makes.c",
+        None,
+        How.INCLUDED,
+        ["include/linux/made.h"],
+    ),
+    "a name that is pasted": ("pasted_one", "kernel/makes.c", None, How.INCLUDED, ["include/linux/made.h"]),
+    "made by a macro of the file": ("made_here", "kernel/makes.c", None, How.SAME_FILE, ["kernel/makes.c"]),
     "nowhere": ("nothing", "kernel/ask.c", None, How.UNKNOWN, []),
 }
 
@@ -176,18 +191,18 @@ def test_includes_come_breadth_first_and_once() -> None:
         }
     )
     expected = ("d/a.c", "d/b.h", "include/linux/c.h", "d/deep.h", "include/uapi/linux/c.h")
-    assert Includes(tree, KnownFiles(tree, ())).closure("d/a.c", None) == expected
-    assert Includes(tree, KnownFiles(tree, ())).direct("d/a.c", None) == expected[1:3]
+    assert Includes(tree, KnownFiles(tree, WORDS)).closure("d/a.c", None) == expected
+    assert Includes(tree, KnownFiles(tree, WORDS)).direct("d/a.c", None) == expected[1:3]
 
 
 def test_an_include_directory_of_the_makefile_counts() -> None:
     tree = MemoryTree({"d/a.c": "#include <x.h>\n", "d/inc/x.h": "", "d/Makefile": "ccflags-y := -I$(src)/inc\n"})
-    assert Includes(tree, KnownFiles(tree, ())).closure("d/a.c", None) == ("d/a.c", "d/inc/x.h")
+    assert Includes(tree, KnownFiles(tree, WORDS)).closure("d/a.c", None) == ("d/a.c", "d/inc/x.h")
 
 
 def test_a_path_never_leaves_the_tree() -> None:
     tree = MemoryTree({"a.c": '#include "../../etc/passwd"\n#include "/etc/passwd"\n'})
-    assert Includes(tree, KnownFiles(tree, ())).closure("a.c", None) == ("a.c",)
+    assert Includes(tree, KnownFiles(tree, WORDS)).closure("a.c", None) == ("a.c",)
 
 
 @pytest.mark.parametrize(

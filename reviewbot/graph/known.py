@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from reviewbot.csyntax.definition import Definition
-from reviewbot.rulebook.policy import NameMaker
+from reviewbot.csyntax.made_functions import Made
+from reviewbot.rulebook.policy import Words
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
 
@@ -19,22 +20,24 @@ _Found = dict[tuple[str, str], tuple[Definition, ...]]
 
 @dataclass(slots=True)
 class Known:
-    """`in_file` and `tags_in_file`: (name, path) -> what the file defines under that name."""
+    """`in_file` and `tags_in_file`: (name, path) -> what the file defines under that name. `made`: path -> the
+    functions that its macros make."""
 
     edges: Edges = field(default_factory=dict)
     in_file: _Found = field(default_factory=dict)
     tags_in_file: _Found = field(default_factory=dict)
+    made: dict[str, Made] = field(default_factory=dict)
 
 
 class KnownFiles:
     """The facts about one tree's files: those of the changed ones its own, the others shared with the tree below."""
 
-    def __init__(self, tree: SourceTree, makers: tuple[NameMaker, ...]) -> None:
+    def __init__(self, tree: SourceTree, words: Words) -> None:
         self._changed: Mapping[str, bytes | None] = {}
         below = tree
         if isinstance(tree, OverlayTree):
             self._changed, below = tree.changed, tree.base
-        self._shared = _of_tree.setdefault(below, {}).setdefault(makers, Known())
+        self._shared = _of_tree.setdefault(below, {}).setdefault(words, Known())
         self._own = Known()
         # Where a file came or went, an #include may lead elsewhere from any file.
         has_same_paths = below is tree or tree.paths() == below.paths()
@@ -53,10 +56,14 @@ class KnownFiles:
         """Where to keep and find the structures, unions and enums of `path`."""
         return (self._own if path in self._changed else self._shared).tags_in_file
 
+    def made(self, path: str) -> dict[str, Made]:
+        """Where to keep and find the functions that the macros of `path` make."""
+        return (self._own if path in self._changed else self._shared).made
+
 
 def forget(tree: SourceTree) -> None:
     """Let go of what is known of the tree's files."""
     _of_tree.pop(tree, None)
 
 
-_of_tree: WeakKeyDictionary[SourceTree, dict[tuple[NameMaker, ...], Known]] = WeakKeyDictionary()
+_of_tree: WeakKeyDictionary[SourceTree, dict[Words, Known]] = WeakKeyDictionary()

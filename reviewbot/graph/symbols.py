@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.made_functions import NOTHING, Made, made_functions
 from reviewbot.csyntax.tags import find_tags
 from reviewbot.graph.asked import Asked, Dependencies
 from reviewbot.graph.assembler import find_assembler_definitions
@@ -69,7 +70,7 @@ class Symbols:
     def __init__(self, tree: SourceTree, words: Words, arches: tuple[str, ...] | None = None) -> None:
         self._tree = tree
         self._words = words
-        self._known = KnownFiles(tree, words.makers)
+        self._known = KnownFiles(tree, words)
         self._includes = Includes(tree, self._known, arches)
         self._header_words = HeaderWords(tree)
         self.asked = Asked()
@@ -118,6 +119,8 @@ class Symbols:
                     prototypes.append(found)
                 elif how is How.INCLUDED and found.kind in _CALLABLE:
                     seen.append(found)
+        if not seen and not prototypes:
+            seen = self._pasted(name, from_path, arch)
         definitions = _without_fallbacks(name, [found for found in seen if found.kind in _CALLABLE])
         self._note(name, from_path, (*seen, *prototypes))
         return Resolution(
@@ -189,8 +192,24 @@ class Symbols:
         found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
         return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
 
+    def _pasted(self, name: str, from_path: str, arch: str | None) -> list[Definition]:
+        """The functions of that name whose names macros of the headers paste: the word stands nowhere."""
+        self.asked.note(name.split("_"), from_path)
+        made = (self._made(path) for path in self._includes.headers(from_path, arch))
+        return [found for each in made for found in each.functions.get(name, ())]
+
+    def _made(self, path: str) -> Made:
+        known = self._known.made(path)
+        if path not in known:
+            data = self._tree.read(path)
+            known[path] = NOTHING if data is None or path.endswith(".S") else made_functions(data, path)
+        return known[path]
+
     def _note(self, name: str, from_path: str, found: Iterable[Definition]) -> None:
         self.asked.note(self._spellings(name), from_path)
+        for each in found:
+            if each.kind is DefinitionKind.FUNCTION and name in (made := self._made(each.path)).functions:
+                self.asked.note(made.macros, from_path)
         self.asked.lead(from_path, found)
 
     def _candidates(self, name: str, arch: str | None) -> tuple[str, ...]:
@@ -219,6 +238,8 @@ class Symbols:
                 found = find_assembler_definitions(data, name, path, self._words)
             elif data is not None:
                 found = find_definitions(data, name, path, self._words.makers)
+                if all(each.kind is DefinitionKind.PROTOTYPE for each in found):
+                    found += self._made(path).functions.get(name, ())
             known[key] = tuple(each for each in found if not _is_alias_of_itself(each))
         return known[key]
 
