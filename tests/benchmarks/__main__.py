@@ -113,7 +113,8 @@ def _series_rows(bench: Bench, tree: Path) -> Iterator[Row]:
     def add() -> None:
         fresh()
 
-    script = f"git worktree add -q --detach {applied} HEAD && git -C {applied} -c core.hooksPath=/dev/null am -q {series[10]}"
+    without_hooks = f"git -C {applied} -c core.hooksPath=/dev/null"
+    script = f"git worktree add -q --detach {applied} HEAD && {without_hooks} am -q {series[10]}"
     apply = bench.run("sh", "-c", script, directory=tree, prepare=add)
     review = {n: (*REVIEWBOT, "review", path, "--tree", tree, "--format", "json") for n, path in series.items()}
     cold = {n: bench.run(*command, cold=True) for n, command in review.items()}
