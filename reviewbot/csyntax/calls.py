@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from reviewbot.rulebook.primitives import Primitive
 
+_STRINGS = frozenset(("string_literal", "concatenated_string"))
+"""Nobody calls a string: in `"text" LEVEL(x)` the macro makes a piece of it."""
+
 
 class CallReader(MacroReader):
     """Reads calls. `within` is the primitive in whose arguments they stand."""
@@ -35,6 +38,8 @@ class CallReader(MacroReader):
     def call(self, node: Syntax, fragment: Fragment, *, is_discarded: bool) -> Value:
         if is_cast(node):
             return self._values_of(node.child_by_field_name("arguments"), fragment)
+        if unwrapped(field_of(node, "function")).type in _STRINGS:
+            return UNKNOWN
         name = called_name(node, fragment)
         words = self.meaning.words
         if name in words.unevaluated:
@@ -53,7 +58,9 @@ class CallReader(MacroReader):
         offset, via = fragment.place(span(node)[0])
         if not name and (spelled := self._spelled(field_of(node, "function"), fragment)):
             for each in spelled:
-                self.graph.add(Call(name=each, text=each, arguments=arguments, offset=offset, via=via))
+                self._call_spelled(
+                    Call(name=each, text=each, arguments=arguments, offset=offset, via=via), node, fragment
+                )
             return Value(key=fragment.key(*span(node)))
         if not name:
             self.value(field_of(node, "function"), fragment)
@@ -85,6 +92,12 @@ class CallReader(MacroReader):
             return ()
         begin, end = span(node)
         return spelled_names(fragment.source[begin:end], self.meaning)
+
+    def _call_spelled(self, call: Call, node: Syntax, fragment: Fragment) -> None:
+        """A call of a name that macros spell, which may be a macro again."""
+        macros = self.meaning.macros(call.name, is_call=True) if call.name not in self.expanding else ()
+        if self.meaning.primitive(call.name) or self.follow(macros, call.arguments, node, fragment) is None:
+            self.graph.add(call)
 
     def _values_of(self, node: Syntax | None, fragment: Fragment) -> Value:
         result = UNKNOWN

@@ -22,20 +22,20 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 def spelled_names(text: bytes, meaning: Meaning) -> tuple[str, ...]:
     """The names that the use of a macro may be, sorted; none where one of its expansions is anything else."""
     found: set[str] = set()
-    for each in _spellings(text, meaning, MAX_DEPTH):
+    for each in _expansions(text, meaning, MAX_DEPTH):
         if _NAME.fullmatch(each) is None or len(found) >= MAX_NAMES:
             return ()
         found.add(each.decode())
     return tuple(sorted(found))
 
 
-def _spellings(text: bytes, meaning: Meaning, depth: int) -> Iterator[bytes]:
-    """What a macro with arguments becomes; b"" where that is no longer a name or such a macro."""
+def _expansions(text: bytes, meaning: Meaning, depth: int) -> Iterator[bytes]:
+    """What the use of a macro with arguments becomes, and what that becomes; any other text as it is."""
     use = _USE.match(text)
     end = closing(text, use.end() - 1) if use is not None else None
     macros = meaning.macros(use[1].decode(), is_call=True) if use is not None and depth else ()
     if use is None or end is None or text[end + 1 :].strip() or not macros:
-        yield b""
+        yield text
         return
     values = [
         _values(text[begin:stop].strip(), meaning, depth) for begin, stop in split_arguments(text, use.end(), end)
@@ -45,17 +45,15 @@ def _spellings(text: bytes, meaning: Meaning, depth: int) -> Iterator[bytes]:
         choices = [[each[0]] for each in values] if is_pasting else [each[1] for each in values]
         for chosen in product(*choices):
             made = expand(macro, tuple(Argument(text=each, offset=0) for each in chosen))
-            spelled = made.text.strip() if made is not None else b""
-            if _NAME.fullmatch(spelled) is not None:
-                yield spelled
-            else:
-                yield from _spellings(spelled, meaning, depth - 1)
+            yield from _expansions(made.text.strip(), meaning, depth - 1) if made is not None else (b"",)
 
 
 def _values(argument: bytes, meaning: Meaning, depth: int) -> tuple[bytes, list[bytes]]:
-    """An argument as written, and what it stands for: the bodies of the macro that it names, else itself."""
-    if depth == 0 or _NAME.fullmatch(argument) is None:
+    """An argument as written, and what it stands for: what the macro in it becomes, else itself."""
+    if depth == 0:
         return argument, [argument]
+    if _NAME.fullmatch(argument) is None:
+        return argument, sorted(set(_expansions(argument, meaning, depth - 1)))
     bodies = {
         macro.body.removesuffix(b"(__VA_ARGS__)").strip() for macro in meaning.macros(argument.decode(), is_call=True)
     }
