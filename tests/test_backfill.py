@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
 from reviewbot.backfill import processes
 from reviewbot.backfill.archive import FolderArchive, open_archive
@@ -22,6 +23,7 @@ from reviewbot.backfill.summary import summarise
 from reviewbot.backfill.windows import Item
 from reviewbot.backfill.work import Task, review_item
 from reviewbot.errors import InputError
+from reviewbot.frontends.cli import cli
 from reviewbot.mail.limits import Limits
 from reviewbot.mail.mbox import split_mbox
 from tests.expectations import FIXTURES
@@ -192,16 +194,54 @@ def test_dask_gives_the_same(archive: Path, tmp_path: Path, whole: str) -> None:
 
 
 @pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "gzip"])
-def test_a_mailbox_beyond_the_limit_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool) -> None:
+def test_a_mailbox_beyond_the_limit_is_said(tmp_path: Path, is_packed: bool) -> None:
     """What was read counts, and the rest is no silence."""
     raw = b"".join(b"From a Thu Jan  1 00:00:00 1970\n" + each + b"\n" for each in mails()[:8])
-    monkeypatch.setattr("reviewbot.backfill.archive.DEFAULT_LIMITS", Limits(input_bytes=len(raw) // 2))
     (tmp_path / "list.mbox").write_bytes(gzip.compress(raw) if is_packed else raw)
-    found = list(open_archive(tmp_path).mails(0))
+    found = list(open_archive(tmp_path, Limits(input_bytes=len(raw) // 2)).mails(0))
     assert len(found) > 2
-    assert found[-1].raw is None and "the rest was not read" in found[-1].reason
-    monkeypatch.setattr("reviewbot.backfill.archive.DEFAULT_LIMITS", Limits(input_bytes=len(raw)))
-    assert all(mail.raw is not None for mail in open_archive(tmp_path).mails(0))
+    assert found[-1].raw is None and "limits.input.input_bytes" in found[-1].reason
+    assert all(mail.raw is not None for mail in open_archive(tmp_path, Limits(input_bytes=len(raw))).mails(0))
+
+
+def run_with_limits(folder: Path, archive: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The results of `reviewbot backfill` under these settings, as JSON lines."""
+    (folder / "config.toml").write_text(settings)
+    monkeypatch.setenv("REVIEWBOT_CONFIG", str(folder / "config.toml"))
+    results = folder / "results.jsonl"
+    arguments = ["backfill", str(archive), "--state", str(folder / "state"), "--jsonl", str(results), "-j", "1", "-q"]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    return results.read_text()
+
+
+@pytest.mark.parametrize("limit", ["message_bytes = 900", "diff_bytes = 900", "hunk_lines = 2"])
+def test_the_limits_of_the_settings_hold_in_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    """What the reader of mails and of diffs keeps to is what the settings say, and the result names it."""
+    archive = tmp_path / "mails"
+    archive.mkdir()
+    (archive / "a.mbox").write_bytes((FIXTURES / "series/signal64-like.mbox").read_bytes())
+    told = run_with_limits(tmp_path, archive, f"[limits.input]\n{limit}\n", monkeypatch)
+    assert f"limits.input.{limit.partition(' ')[0]}" in told
+
+
+def test_the_time_of_the_settings_holds_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits on the source reach the workers, too."""
+    archive = tmp_path / "mails"
+    archive.mkdir()
+    (archive / "a.mbox").write_bytes((FIXTURES / "series/signal64-like.mbox").read_bytes())
+    settings = "[limits.code]\nfile_s = 0.000001\nstage_s = 0.000001\n"
+    assert "limits.code.file_s" in run_with_limits(tmp_path, archive, settings, monkeypatch)
+
+
+def test_a_mail_beyond_the_limit_in_a_public_inbox_is_said(tmp_path: Path) -> None:
+    """It is not read, and not taken for one that was removed."""
+    inbox = public_inbox(tmp_path / "inbox", mails()[:2])
+    found = list(open_archive(inbox, Limits(message_bytes=100)).mails(0))
+    assert [mail.raw for mail in found] == [None, None]
+    assert all("limits.input.message_bytes" in mail.reason for mail in found)
 
 
 class _Future:

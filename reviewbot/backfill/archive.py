@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reviewbot.errors import GitError, InputError
 from reviewbot.git import Repository
-from reviewbot.mail.limits import DEFAULT_LIMITS, read_at_most
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits, read_at_most
 from reviewbot.mail.mbox import split_mbox
 from reviewbot.mail.sniff import InputKind, is_gzip, kind_of, refusal
 
@@ -35,7 +35,8 @@ class RawMail:
 class GitArchive:
     """The epochs of a public-inbox, or one repository of that kind."""
 
-    def __init__(self, epochs: Sequence[Path]) -> None:
+    def __init__(self, epochs: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
         self._epochs = tuple(epochs)
         self._repositories = [Repository.open(path) for path in epochs]
         self._commits = [repository.commits(_tip(repository))[0] for repository in self._repositories]
@@ -46,7 +47,7 @@ class GitArchive:
         for repository, commits in zip(self._repositories, self._commits, strict=True):
             for commit in commits:
                 if position >= start:
-                    yield _mail_of(repository, commit, position)
+                    yield _mail_of(repository, commit, position, self.limits)
                 position += 1
             repository.close()
 
@@ -56,7 +57,8 @@ class FolderArchive:
 
     total: int | None = None
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
         self._folder = folder
         self._files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
         if not self._files:
@@ -66,7 +68,7 @@ class FolderArchive:
         position = 0
         for file in self._files:
             name = file.relative_to(self._folder).as_posix()
-            for number, (raw, reason) in enumerate(_mails_of_file(file), 1):
+            for number, (raw, reason) in enumerate(_mails_of_file(file, self.limits), 1):
                 if position >= start:
                     yield RawMail(position=position, origin=f"{name}, message {number}", raw=raw, reason=reason)
                 position += 1
@@ -75,16 +77,16 @@ class FolderArchive:
 Archive = GitArchive | FolderArchive
 
 
-def open_archive(path: Path) -> Archive:
-    """Raises InputError for what is neither."""
+def open_archive(path: Path, limits: Limits = DEFAULT_LIMITS) -> Archive:
+    """`limits` on what is read of it. Raises InputError for what is neither."""
     epochs = [each for each in path.glob("git/*.git") if _EPOCH.fullmatch(each.name)]
     epochs = epochs or [each for each in path.glob("*.git") if _EPOCH.fullmatch(each.name)]
     if epochs:
-        return GitArchive(sorted(epochs, key=lambda each: int(each.stem)))
+        return GitArchive(sorted(epochs, key=lambda each: int(each.stem)), limits)
     if (path / ".git").exists() or ((path / "HEAD").is_file() and (path / "objects").is_dir()):
-        return GitArchive([path])
+        return GitArchive([path], limits)
     if path.is_dir():
-        return FolderArchive(path)
+        return FolderArchive(path, limits)
     raise InputError(f"{path} is no archive; give a public-inbox repository or a folder of mailboxes")
 
 
@@ -98,15 +100,16 @@ def _tip(repository: Repository) -> str:
         return newest[0]
 
 
-def _mail_of(repository: Repository, commit: str, position: int) -> RawMail:
-    raw = repository.blob(f"{commit}:m")
-    reason = "" if raw is not None else "it was removed from the archive, or the commit holds no mail"
+def _mail_of(repository: Repository, commit: str, position: int, limits: Limits) -> RawMail:
+    raw = repository.blob(f"{commit}:m", limits.message_bytes)
+    larger = f"it is larger than {limits.told('message_bytes')}"
+    reason = "" if raw is not None else f"{larger}, was removed from the archive, or the commit holds no mail"
     return RawMail(position=position, origin=f"commit {commit[:12]}", raw=raw, reason=reason)
 
 
-def _mails_of_file(file: Path) -> Iterator[tuple[bytes | None, str]]:
+def _mails_of_file(file: Path, limits: Limits) -> Iterator[tuple[bytes | None, str]]:
     try:
-        data, is_whole = _read(file)
+        data, is_whole = _read(file, limits.input_bytes)
     except OSError as error:
         yield None, f"{file.name} cannot be read: {error.strerror or error}"
         return
@@ -122,12 +125,11 @@ def _mails_of_file(file: Path) -> Iterator[tuple[bytes | None, str]]:
     else:
         yield None, f"{file.name} {refusal(data)}" if kind is InputKind.OTHER else f"{file.name} is a diff and no mail"
     if not is_whole:
-        yield None, f"{file.name} is larger than {DEFAULT_LIMITS.input_bytes} bytes; the rest was not read"
+        yield None, f"{file.name} is larger than {limits.told('input_bytes')}; the rest was not read"
 
 
-def _read(file: Path) -> tuple[bytes, bool]:
-    """What is in the file, unpacked, up to the limit, and whether that is all."""
-    limit = DEFAULT_LIMITS.input_bytes
+def _read(file: Path, limit: int) -> tuple[bytes, bool]:
+    """What is in the file, unpacked, up to so many bytes, and whether that is all."""
     with file.open("rb") as stream:
         data = read_at_most(stream, limit + 1)
     if not is_gzip(data):

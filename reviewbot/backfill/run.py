@@ -40,7 +40,7 @@ class Run:
 
     def go(self) -> None:
         """Review what is not yet done. Everything that was done is in the store, whatever ends the run."""
-        windows = Windows(self._note, self._starts.append)
+        windows = Windows(self._note, self._starts.append, self._archive.limits)
         items = (item for item in windows.items(self._read()) if item.key not in self._store.done)
         for item, result in self._engine.results(self._handed_out(items)):
             self._open.discard(item.position)

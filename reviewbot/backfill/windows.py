@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from reviewbot.backfill.archive import RawMail
 from reviewbot.mail.decode import decode_message
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.series.mail_kind import MailKind, SortedMail, sort_mail
 from reviewbot.series.threads import Group, group_mails
 
@@ -46,7 +47,10 @@ class Sorted:
 class Windows:
     """`note` is told of every mail once it is sorted, `start` of the position that a later run can begin at."""
 
-    def __init__(self, note: Callable[[Sorted], None], start: Callable[[int], None]) -> None:
+    def __init__(
+        self, note: Callable[[Sorted], None], start: Callable[[int], None], limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self._limits = limits
         self._note = note
         self._start = start
         self._mails: dict[int, SortedMail] = {}
@@ -66,7 +70,7 @@ class Windows:
         if mail.raw is None:
             self._note(Sorted(position=mail.position, message_id="", kind="UNREADABLE", year=0, reason=mail.reason))
             return
-        message = decode_message(mail.raw, mail.origin)
+        message = decode_message(mail.raw, mail.origin, limits=self._limits)
         found = sort_mail(message, mail.position)
         is_copy = bool(message.message_id) and message.message_id in self._ids
         kind = "COPY" if is_copy else found.kind.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from reviewbot.errors import ReviewbotError
 from reviewbot.findings.review import Review
 from reviewbot.git import Repository
 from reviewbot.mail.decode import decode_message
+from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.report.json import to_dict
 from reviewbot.rulebook.book import Rulebook, load_rulebook
+from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
 from reviewbot.series.from_mail import to_series
 from reviewbot.series.mail_kind import sort_mail
 from reviewbot.series.threads import Group
@@ -25,10 +27,13 @@ from reviewbot.time_limit import TooLongError, time_limit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What every worker is told besides the series: the tree (a path on its machine) or None, and the time for one."""
+    """What every worker is told besides the series: the tree (a path on its machine) or None, the time for one, and how
+    much of the mails and of the source is read."""
 
     tree: str | None
     timeout_s: float = 600.0
+    limits: Limits = DEFAULT_LIMITS
+    code: CodeLimits = DEFAULT_CODE_LIMITS
 
 
 def review_item(item: Item, task: Task) -> str:
@@ -64,20 +69,24 @@ def _where(error: Exception) -> str:
 
 
 def _review(item: Item, task: Task) -> Review:
-    members = {index: sort_mail(decode_message(raw, origin), position) for index, position, origin, raw in item.mails}
-    series = to_series(Group(members=members, notes=list(item.notes)))
-    options = pipeline.ReviewOptions()
+    limits = task.limits
+    members = {
+        index: sort_mail(decode_message(raw, origin, limits=limits), position)
+        for index, position, origin, raw in item.mails
+    }
+    series = to_series(Group(members=members, notes=list(item.notes)), limits=limits)
+    options, book = pipeline.ReviewOptions(), _book(task.code)
     if task.tree is None:
-        return pipeline.review(series, None, options, _book())
+        return pipeline.review(series, None, options, book)
     opened = _open(task.tree)
     if isinstance(opened, Repository):
-        return pipeline.review_on_tree(series, opened, options, _book())
-    return pipeline.review(series, opened, options, _book())
+        return pipeline.review_on_tree(series, opened, options, book)
+    return pipeline.review(series, opened, options, book)
 
 
 @lru_cache(maxsize=1)
-def _book() -> Rulebook:
-    return load_rulebook()
+def _book(limits: CodeLimits) -> Rulebook:
+    return replace(load_rulebook(), limits=limits)
 
 
 @lru_cache(maxsize=2)

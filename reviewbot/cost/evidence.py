@@ -14,7 +14,7 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
 
 _CONFIG = re.compile(r"\bCONFIG_[A-Z0-9_]+(?:=\w+)?|\b[a-z0-9_]+_defconfig\b")
-_CLOCK = re.compile(r"\b(\d+(?:\.\d+)?) ?([GM])Hz\b", re.IGNORECASE)
+_CLOCK = re.compile(r"\b(\d{1,15}(?:\.\d{1,15})?) ?([GM])Hz\b", re.IGNORECASE)
 _COMMAND = re.compile(
     r"^\s*(?:[#$] ?|~# ?)?((?:\./|dd |perf |chrt |time |taskset )\S.*|\w+_(?:threads|processes)(?: -\w+)+)\s*$"
 )

@@ -9,8 +9,8 @@ from reviewbot.cost.readings import FIGURE, NUMBER, UNIT, Form, Posted, Reading,
 _CHANGE = re.compile(
     rf"\bfrom (?:about |~ ?)?({NUMBER}) ?({UNIT})?(?: \w+){{0,2}} to (?:about |~ ?)?({NUMBER}) ?({UNIT})?(?![\w/])"
 )
-_PERF_STAT = re.compile(r"^\s*(\d[\d,.]*)\s+(?:(msec|ns)\s+)?([a-z][\w/:.-]+)\s*(?:#.*|\(.*\)|\+-.*)?$")
-_PERF_ELAPSED = re.compile(r"^\s*(\d+[.,]\d+)(?: \+- \d+[.,]\d+)? seconds (time elapsed|user|sys)\b")
+_PERF_STAT = re.compile(r"^\s*(\d[\d,.]{0,30})\s+(?:(msec|ns)\s+)?([a-z][\w/:.-]+)\s*(?:#.*|\(.*\)|\+-.*)?$")
+_PERF_ELAPSED = re.compile(r"^\s*(\d{1,15}[.,]\d{1,15})(?: \+- \d+[.,]\d+)? seconds (time elapsed|user|sys)\b")
 _COUNTERS = ("cycles", "instructions", "branches", "task-clock", "page-faults", "context-switches", "cache-misses")
 _ENDS = ((1, "before"), (3, "after"))
 
@@ -59,10 +59,8 @@ def find_lines(lines: list[str]) -> list[Posted]:
     """Every other line that holds a figure with a unit."""
     found = []
     for index, line in enumerate(lines):
-        readings = tuple(
-            Reading(value=to_number(match[1]), unit=to_unit(match[2]), label=_end_of(line))
-            for match in FIGURE.finditer(line)
-        )
-        if readings:
+        if matches := list(FIGURE.finditer(line)):
+            end = _end_of(line)
+            readings = tuple(Reading(value=to_number(match[1]), unit=to_unit(match[2]), label=end) for match in matches)
             found.append(Posted(form=Form.LINE, line=index + 1, quote=line.strip(), readings=readings))
     return found

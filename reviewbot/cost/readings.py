@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-NUMBER = r"\d+(?:[.,]\d+)*(?: ?[kK](?![A-Za-z]))?"
+# of so many digits that it is a finite number: nobody measured more
+NUMBER = r"\d{1,15}(?:[.,]\d{1,15}){0,5}(?: ?[kK](?![A-Za-z]))?"
 UNIT = r"seconds|second|secs|sec|ms|us|µs|ns|s|cycles|%|ops/s|ops"
 FIGURE = re.compile(rf"(?<![\w.,/@:+-])(?:~ ?)?({NUMBER}) ?({UNIT})(?![\w/])")
 _SECONDS = ("seconds", "second", "secs", "sec")

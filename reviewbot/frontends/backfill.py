@@ -79,9 +79,11 @@ def backfill(
     from reviewbot.backfill.store import Store, write_lines
     from reviewbot.backfill.summary import summarise
     from reviewbot.backfill.work import Task
+    from reviewbot.frontends.settings import limits_in_force
 
-    task = Task(tree=str(tree.resolve()) if tree else None, timeout_s=timeout)
-    opened = open_archive(archive)
+    limits = limits_in_force()
+    task = Task(tree=str(tree.resolve()) if tree else None, timeout_s=timeout, limits=limits.input, code=limits.code)
+    opened = open_archive(archive, limits.input)
     store = Store(
         state or Path(f"{archive.resolve().name}.backfill.sqlite"), f"{archive.resolve()} on {task.tree or 'no tree'}"
     )

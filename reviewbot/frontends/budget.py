@@ -65,13 +65,14 @@ def budget(
     from reviewbot.frontends.choices import cpu_of_options, to_configuration
     from reviewbot.frontends.output import emit
     from reviewbot.frontends.progress import command_progress
+    from reviewbot.frontends.settings import limits_in_force
     from reviewbot.report.budget import render_json, render_text
     from reviewbot.rulebook.book import load_rulebook
     from reviewbot.source.version import kernel_version
 
     tell = command_progress(quiet=False)
     tell.start("counting switches")
-    book = load_rulebook(rules)
+    book = replace(load_rulebook(rules), limits=limits_in_force().code)
     base: BaseRate | None = parse_base_rate(base_rate) if base_rate else None
     configuration = to_configuration(defined, undefined)
     source = open_tree(tree, rev)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from reviewbot.cost.environment import CpuChoice
     from reviewbot.cost.weighing import Prediction
+    from reviewbot.mail.limits import Limits
     from reviewbot.mail.message import Message
     from reviewbot.rulebook.book import Rulebook
 
@@ -73,18 +75,20 @@ def evidence(
     from reviewbot.frontends.exits import Exit
     from reviewbot.frontends.output import emit
     from reviewbot.frontends.progress import command_progress
+    from reviewbot.frontends.settings import limits_in_force
     from reviewbot.report.evidence import render_json, render_text
     from reviewbot.rulebook.book import load_rulebook
 
-    book = load_rulebook(rules)
+    limits = limits_in_force()
+    book = replace(load_rulebook(rules), limits=limits.code)
     choice = cpu_of_options(book, cpu, mitigations, kernel)
-    messages, problems = _read(sources)
+    messages, problems = _read(sources, limits.input)
     for problem in problems:
         click.echo(f"reviewbot: {problem}", err=True)
     tell = command_progress(quiet=False)
     tell.start("counting switches")
     found = find_evidence(messages, book)
-    prediction = _given(pairs) if pairs else _predict(messages, tree, base, book, choice)
+    prediction = _given(pairs) if pairs else _predict(messages, tree, base, book, choice, limits.input)
     weighed = weigh(found, prediction, book, choice, clock_ghz=clock, operations=operations)
     render = render_json if form == "json" else render_text
     tell.stop()
@@ -92,7 +96,7 @@ def evidence(
     return Exit.NOT_REVIEWED if problems else Exit.CLEAN
 
 
-def _read(sources: Sequence[str]) -> tuple[list[Message], list[str]]:
+def _read(sources: Sequence[str], limits: Limits) -> tuple[list[Message], list[str]]:
     """The mails of all sources, and a sentence for each thing that could not be read. Raises InputError if nothing
     could."""
     from reviewbot.errors import InputError
@@ -103,7 +107,7 @@ def _read(sources: Sequence[str]) -> tuple[list[Message], list[str]]:
     problems: list[str] = []
     for source in sources:
         try:
-            read = read_mailbox(source)
+            read = read_mailbox(source, limits=limits)
         except InputError as error:
             text = _page_text(source)
             if text is None:
@@ -143,7 +147,12 @@ def _given(pairs: str) -> Prediction:
 
 
 def _predict(
-    messages: Sequence[Message], tree: Path | None, base: str | None, book: Rulebook, choice: CpuChoice
+    messages: Sequence[Message],
+    tree: Path | None,
+    base: str | None,
+    book: Rulebook,
+    choice: CpuChoice,
+    limits: Limits,
 ) -> Prediction:
     from reviewbot.cost.series_prediction import from_hunks, from_states
     from reviewbot.cost.weighing import Prediction
@@ -153,7 +162,7 @@ def _predict(
     from reviewbot.source.states import build_states
 
     try:
-        series = choose_series(find_series(messages))
+        series = choose_series(find_series(messages, limits=limits))
     except InputError:
         return Prediction(how="the mails hold no series, and --pairs was not given")
     if tree is None:

@@ -74,6 +74,13 @@ def file_layers(config: Path | None) -> list[Layer]:
     return layers
 
 
+def limits_in_force() -> LimitsSection:
+    """[limits] of the user's own file, for commands that need no other setting. Raises ConfigError."""
+    found, _ = section("limits", file_layers(None))
+    assert isinstance(found, LimitsSection)
+    return found
+
+
 def tree_layer(directory: Path) -> list[Layer]:
     """The settings file at the top of the developer's own tree, if there is one."""
     path = directory / TREE_FILE

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from email.utils import parsedate_to_datetime
 
+from reviewbot.mail.headers import read_date
 from reviewbot.mail.message import Address, Message
 
 _LONG_LINE = 400
@@ -28,7 +28,7 @@ def read_page(text: str, origin: str) -> Message:
         subject=_found(_SUBJECT, text),
         author=someone,
         sender=someone,
-        date=parsedate_to_datetime(date[1]) if date else None,
+        date=read_date(date[1]) if date else None,
         in_reply_to=None,
         references=(),
         to=(),
