@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reviewbot.errors import GitError
+from reviewbot.findings.review import Base, Outcome, Review
 from reviewbot.git import Repository, process
-from tests.repositories import make_repository
+from reviewbot.pipeline import ReviewOptions, review_range
+from reviewbot.report.phrases import is_complete
+from reviewbot.rulebook.book import load_rulebook
+from reviewbot.scanning import ScanOptions, scan
+from reviewbot.source.folder_tree import FolderTree
+from reviewbot.source.git_tree import MAX_FILE_BYTES, CommitTree, WorkTree
+from reviewbot.source.tree import SourceTree
+from tests.expectations import small_tree
+from tests.hostile_sizes import FUNCTION
+from tests.repositories import commit, git, make_repository
 
 
 def make_object(repository: Path, *question: str, content: bytes) -> str:
@@ -61,3 +72,70 @@ def test_git_is_fed_and_read_at_the_same_time(tmp_path: Path) -> None:
     asked = f"{blob}\n".encode() * 50_000
     assert git.run("cat-file", "--batch-check", stdin=asked, ends=b"\n").count(b"\n") == 50_000
     assert git.run("rev-parse", "HEAD", stdin=asked, ends=b"\n")  # does not read it at all
+
+
+def above_the_limit() -> str:
+    """C with a block, one byte larger than what is read of a file."""
+    text, line = FUNCTION % "flush_it();", "/* of no use */\n"
+    return text + line * (MAX_FILE_BYTES // len(line))
+
+
+def scanned(tree: SourceTree) -> Review:
+    return scan(tree, ScanOptions(review=ReviewOptions(), jobs=1), load_rulebook(), Base(rev="", how="x"), None)
+
+
+TREES: dict[str, Callable[[Path], SourceTree]] = {
+    "a commit": lambda root: CommitTree(Repository.open(root), Repository.open(root).resolve("HEAD")),
+    "a work tree": lambda root: WorkTree(Repository.open(root), root),
+    "a folder": FolderTree,
+}
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["as committed", "changed on disk"])
+@pytest.mark.parametrize("path", ["fs/large.c", "fs/large.inc"])
+@pytest.mark.parametrize("kind", TREES)
+def test_a_file_beyond_the_limit_is_a_gap_of_a_scan(kind: str, path: str, changed: bool, tmp_path: Path) -> None:
+    """It is not read, which is said; what touches no user memory, a link and what is not there are no gap."""
+    root = make_repository(tmp_path / "linux", small_tree() | {path: above_the_limit(), "fs/gone.c": FUNCTION % ""})
+    (root / "fs/link.c").symlink_to("large.c")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Link")
+    (root / "fs/gone.c").unlink()
+    if changed:
+        with (root / path).open("a") as file:
+            file.write("x")
+    made = scanned(TREES[kind](root))
+    assert [(gap.path, "larger than 32 MiB" in gap.reason) for gap in made.gaps] == [(path, True)]
+    assert not is_complete(made)
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["C", "another suffix"])
+def test_a_large_file_of_another_kind_is_no_gap(is_named: bool, tmp_path: Path) -> None:
+    """Firmware and texts may have any size; so may C that git finds no user access in."""
+    path = "fs/large.c" if is_named else "firmware/large.bin"
+    root = make_repository(tmp_path / "linux", small_tree() | {path: "x" * (MAX_FILE_BYTES + 1)})
+    assert scanned(TREES["a commit"](root)).gaps == scanned(TREES["a work tree"](root)).gaps == ()
+
+
+def test_a_change_of_a_file_beyond_the_limit_is_not_clean(tmp_path: Path) -> None:
+    """A commit that makes a file too large, and one that changes it: neither is reviewed, and the reason says why."""
+    path = "fs/large.c"
+    root = make_repository(tmp_path / "linux", small_tree() | {path: FUNCTION % ""})
+    commit(root, {path: above_the_limit()}, "Grow")
+    commit(root, {path: above_the_limit().replace("int x)", "int y)")}, "Change")
+    for rev, outcome, reason in (
+        ("HEAD~1", Outcome.UNREADABLE, "limits.input.diff_bytes"),
+        ("HEAD", Outcome.NOT_APPLIED, "larger than 32 MiB"),
+    ):
+        made = review_range(Repository.open(root), rev, ReviewOptions(), load_rulebook())
+        assert made.patches[0].outcome is outcome and reason in made.patches[0].reason
+
+
+def test_a_user_that_is_beyond_the_limit_is_a_gap(tmp_path: Path) -> None:
+    """A header changes; a file that uses it cannot be read."""
+    header = "static inline void flush_it(void)\n{\n\t%s\n}\n"
+    files = {"include/linux/flush.h": header % "cpu_relax();", "fs/large.c": above_the_limit()}
+    root = make_repository(tmp_path / "linux", small_tree() | files)
+    commit(root, {"include/linux/flush.h": header % "barrier();"}, "Change")
+    made = review_range(Repository.open(root), "HEAD", ReviewOptions(), load_rulebook())
+    assert ("fs/large.c", True) in {(gap.path, "larger than 32 MiB" in gap.reason) for gap in made.gaps}

@@ -17,6 +17,7 @@ from reviewbot.rulebook.primitives import Effect
 from reviewbot.source.c_files import C_SUFFIXES, is_included, may_be_c
 from reviewbot.source.states import PatchState, Ranges
 from reviewbot.source.tree import SourceTree
+from reviewbot.source.unread import REASON, is_unread
 from reviewbot.source.words import words_in
 
 _MAX_LEVELS = 3
@@ -67,6 +68,8 @@ def find_scope(state: PatchState, book: Rulebook) -> Scope:
             scope.gaps += _unknown_users(path, before.items, after.items, book)
     if used_elsewhere:
         users = _users(state.after, used_elsewhere, book)
+        lost = (path for path in sorted(users) if is_unread(state.after, path))
+        scope.gaps += [Gap(path=path, line=0, function="", reason=REASON) for path in lost]
         scope.paths |= users
         scope.focus = {path: focus for path, focus in scope.focus.items() if path not in users}
     return scope

@@ -27,6 +27,7 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.quiet import is_quiet
 from reviewbot.source.tree import SourceTree
+from reviewbot.source.unread import REASON, is_unread
 
 _CALL = re.compile(rb"\w+\s*\(")
 
@@ -67,6 +68,9 @@ class Inspector:
         blocks = 0
         for path in sorted(set(paths)):
             if path.endswith(".S"):
+                continue
+            if is_unread(self.reader.tree, path):
+                gaps[(path, 0, REASON)] = Gap(path=path, line=0, function="", reason=REASON)
                 continue
             # what was entered from another file must not count: which one that was depends on the order
             found = _File(self.reader, Reach(self.reader), path, focus.get(path))

@@ -13,6 +13,7 @@ from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.hunk_tree import HunkTree, Lines, learn, to_ranges
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
+from reviewbot.source.unread import REASON, is_unread
 
 _LINK = "120000"
 _SHOWN_FAILURES = 3
@@ -131,6 +132,8 @@ def _apply(
         return Applied(content=None, old_lines=(), new_lines=())
     if repository and (known := _from_objects(change, old_path, before, contents, repository)):
         return known
+    if old is None and change.old_path and old_path not in contents and is_unread(before, old_path):
+        raise ApplyError(change.path, 0, REASON)
     if change.kind is ChangeKind.SUBMODULE or (change.kind is ChangeKind.BINARY and not _is_source(change)):
         return None
     return apply_hunks(old, change)
