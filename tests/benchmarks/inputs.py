@@ -63,13 +63,14 @@ def append(tree: Path, paths: Sequence[str], text: str) -> None:
 
 
 def make_series(tree: Path, paths: Sequence[str], mbox: Path) -> Path:
-    """An mbox with a patch for each path, against HEAD; the tree is as before afterwards."""
+    """An mbox with a patch for each path, against HEAD; the tree is as before afterwards. There is no cover letter, on
+    which `git am` would stop."""
     base = git(tree, "rev-parse", "HEAD")
     for number, path in enumerate(paths):
         append(
             tree, [path], f"\nstatic int benchmark_{number}(int __user *to)\n{{\n\treturn put_user({number}, to);\n}}\n"
         )
         git(tree, "commit", "-q", "--no-verify", "-a", "-m", f"Add a function to {path}")
-    mbox.write_text(git(tree, "format-patch", "--stdout", "--thread", "--cover-letter", f"{base}..") + "\n", "utf-8")
+    mbox.write_text(git(tree, "format-patch", "--stdout", "--thread", f"{base}..") + "\n", "utf-8")
     git(tree, "reset", "-q", "--hard", base)
     return mbox
