@@ -37,10 +37,12 @@ class Open:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessState:
     """What is open here, what a save put aside, and which conditions are known. `under` are the blocks that were open
-    when a nested one was opened, outermost first: their own ends come later, and are no mistake of their own."""
+    when a nested one was opened, outermost first: their own ends come later, and are no mistake of their own.
+    `is_shut` tells that the end of a nested one has closed the block that is open here."""
 
     open: Open | None
     under: tuple[Open, ...] = ()
+    is_shut: bool = False
     saved: Open | None = None
     facts: Facts = frozenset()
 
@@ -178,7 +180,8 @@ class _Walk:
             return [state]
         effect = primitive.effect
         if call.closes_scope or effect is Effect.CLOSE:
-            return [replace(state, open=state.under[-1] if state.under else None, under=state.under[:-1])]
+            outer = state.under[-1] if state.under else None
+            return [replace(state, open=outer, under=state.under[:-1], is_shut=outer is not None)]
         if effect in (Effect.OPEN, Effect.SCOPED):
             opened = self._opened(node, call, primitive, state)
             if primitive.result not in (Result.STATUS, Result.ERROR) or call.is_discarded or effect is Effect.SCOPED:
@@ -191,7 +194,7 @@ class _Walk:
                 replace(state, facts=kept | {(key, not is_true_when_open)}),
             ]
         if effect is Effect.SAVE:
-            return [replace(state, open=None, saved=state.open)]
+            return [replace(state, open=None, saved=state.open, is_shut=False)]
         if effect is Effect.RESTORE:
             return [replace(state, open=state.saved, saved=None)]
         return [state]
@@ -201,7 +204,7 @@ class _Walk:
         under = state.under
         if state.open is not None and len(under) < MAX_NESTING and state.open.node != node:
             under = (*under, state.open)
-        return replace(state, open=block, under=under)
+        return replace(state, open=block, under=under, is_shut=False)
 
     def _forget_addresses(self, call: Call, state: AccessState) -> AccessState:
         if not call.addresses or not state.facts:
@@ -331,4 +334,8 @@ def _live_keys(
 
 def _order(state: AccessState) -> tuple[int, str, list[tuple[str, bool]]]:
     opened = state.open
-    return (opened.node if opened else -2, f"{opened.name if opened else ''}{len(state.under)}", sorted(state.facts))
+    return (
+        opened.node if opened else -2,
+        f"{opened.name if opened else ''}{len(state.under)}{state.is_shut}",
+        sorted(state.facts),
+    )

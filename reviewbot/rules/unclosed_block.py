@@ -18,7 +18,8 @@ SLUG = "unclosed_block"
 
 
 def find(context: Context) -> Iterator[Observation]:
-    """One observation for each opener whose block is still open where the function is left."""
+    """One observation for each opener whose block is still open where the function is left; none for one that the end
+    of a nested block has closed, which is a mistake of that block."""
     if not context.is_exact or context.code.entry is not None:
         return
     if all(state.open is None for _, state in context.variant.paths.exits) or _opens_for_its_caller(context):
@@ -26,7 +27,9 @@ def find(context: Context) -> Iterator[Observation]:
     seen: set[int] = set()
     for node, state in context.variant.paths.exits:
         opened = state.open
-        if opened is None or opened.node == BY_CALLER or opened.node in seen | context.variant.no_blocks:
+        if opened is None or state.is_shut or opened.node == BY_CALLER:
+            continue
+        if opened.node in seen | context.variant.no_blocks:
             continue
         seen.add(opened.node)
         opener = context.variant.flow.nodes[opened.node].action
