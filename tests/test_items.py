@@ -235,6 +235,11 @@ CONDITIONS = {
     "after the #endif": ("#ifdef A\n#endif\nint @a;\n", ()),
     "include guard": ("/* x */\n#ifndef G\n#define G\n#ifdef A\nint @a;\n#endif\n#endif\n", ("defined(A)",)),
     "include guard with #if": ("#if !defined(G)\n#define G\nint @a;\n#endif\n", ()),
+    "guard of trace events": (
+        "#undef S\n#define S s\n#if !defined(_G_H) || defined(AGAIN)\n#define _G_H\nint @a;\n#endif\n",
+        (),
+    ),
+    "a default behind a #define": ("#define S s\n#ifndef G\n#define G 1\nint @a;\n#endif\n", ("!defined(G)",)),
     "no guard": ("#ifndef G\n#define H\nint @a;\n#endif\n", ("!defined(G)",)),
     "comment behind it": ("#ifdef A /* why */\nint @a;\n#endif\n", ("defined(A)",)),
     "continued": ("#if A && \\\n    B\nint @a;\n#endif\n", ("A && B",)),

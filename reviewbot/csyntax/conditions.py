@@ -13,7 +13,12 @@ MAX_LEVELS = 60
 """Of the levels of #if and of the branches of one #if only so many are told; nobody reads, or writes, more."""
 
 _CONTINUED = re.compile(r"(?:\\\r?\n|\s)+")
-_GUARD_TEST = re.compile(rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*defined\s*\(?\s*(\w+)\s*\)?)\s*$")
+_DEFINED = rb"defined\s*\(?\s*%b\s*\)?"
+# Headers of trace events let themselves in again while the events are made: `!defined(X) || defined(AGAIN)`.
+_GUARD_TEST = re.compile(
+    rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*%b(?:\s*\|\|\s*%b)?)\s*$" % (_DEFINED % rb"(\w+)", _DEFINED % rb"\w+")
+)
+_BEFORE_SUCH_A_GUARD = re.compile(rb"\s*#\s*(?:undef|define)\b")
 _GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
 
 
@@ -80,14 +85,15 @@ def _refuse(condition: str) -> str:
 
 
 def _include_guard(code: bytes) -> int | None:
-    """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but
-    blanks before.
+    """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but blanks
+    before. A header of trace events says #undef and #define first.
     """
-    first = DIRECTIVE.search(code)
-    if first is None or code[: first.start()].strip():
+    directives = DIRECTIVE.finditer(code)
+    first = next((each for each in directives if _BEFORE_SUCH_A_GUARD.match(each[0]) is None), None)
+    if first is None or DIRECTIVE.sub(b"", code[: first.start()]).strip():
         return None
-    test = _GUARD_TEST.match(first[0])
-    second = DIRECTIVE.search(code, first.end())
+    test = _GUARD_TEST.match(first[0]) if b"||" in first[0] or not code[: first.start()].strip() else None
+    second = next(directives, None)
     define = _GUARD_DEFINE.match(second[0]) if second else None
     if test is None or define is None or define[1] != (test[1] or test[2]):
         return None
