@@ -40,7 +40,7 @@ class KnownFiles:
         self._shared = _of_tree.setdefault(below, {}).setdefault(words, Known())
         self._own = Known()
         # Where a file came or went, an #include may lead elsewhere from any file.
-        has_same_paths = below is tree or tree.paths() == below.paths()
+        has_same_paths = all(text is not None and below.blob_id(path) for path, text in self._changed.items())
         self._shared_edges = self._shared.edges if has_same_paths else self._own.edges
 
     def edges(self, path: str, arch: str | None, directories: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
