@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reviewbot.errors import GitError
+from reviewbot.findings.finding import Status
 from reviewbot.findings.review import Base, Outcome, Review
 from reviewbot.git import Repository, process
-from reviewbot.pipeline import ReviewOptions, review_range
+from reviewbot.mail.mailbox import read_mail_bytes
+from reviewbot.pipeline import ReviewOptions, review, review_on_tree, review_range
 from reviewbot.report.phrases import is_complete
 from reviewbot.rulebook.book import load_rulebook
 from reviewbot.scanning import ScanOptions, scan
+from reviewbot.series.from_git import series_from_range, series_from_staged
+from reviewbot.series.from_mail import choose_series, find_series
+from reviewbot.series.patch import ChangeKind, FileChange
+from reviewbot.source.apply import apply_change
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import MAX_FILE_BYTES, CommitTree, WorkTree
+from reviewbot.source.hidden_change import made_visible
 from reviewbot.source.tree import SourceTree
 from tests.expectations import small_tree
 from tests.hostile_sizes import FUNCTION
-from tests.repositories import commit, git, make_repository
+from tests.repositories import commit, git, make_repository, write
 
 
 def make_object(repository: Path, *question: str, content: bytes) -> str:
@@ -139,3 +147,59 @@ def test_a_user_that_is_beyond_the_limit_is_a_gap(tmp_path: Path) -> None:
     commit(root, {"include/linux/flush.h": header % "barrier();"}, "Change")
     made = review_range(Repository.open(root), "HEAD", ReviewOptions(), load_rulebook())
     assert ("fs/large.c", True) in {(gap.path, "larger than 32 MiB" in gap.reason) for gap in made.gaps}
+
+
+HIDDEN = {
+    "an attribute": ("*.c -diff\n", "cpu_relax();"),
+    "the attribute binary": ("* binary\n", "cpu_relax();"),
+    "a NUL byte": ("", "/* \0 */"),
+}
+
+
+@pytest.mark.parametrize("is_staged", [False, True], ids=["committed", "staged"])
+@pytest.mark.parametrize("change", ["changed", "added", "renamed"])
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_source_that_git_calls_binary_is_reviewed(kind: str, change: str, is_staged: bool, tmp_path: Path) -> None:
+    """Whoever writes the tree says what is binary in it; what is in the blobs is reviewed all the same."""
+    attributes, quiet = HIDDEN[kind]
+    before = {} if change == "added" else {"fs/old.c" if change == "renamed" else "fs/new.c": FUNCTION % quiet}
+    root = make_repository(tmp_path / "linux", small_tree() | {".gitattributes": attributes} | before)
+    if change == "renamed":
+        git(root, "mv", "fs/old.c", "fs/new.c")
+    write(root, {"fs/new.c": FUNCTION % (quiet + '\n\tprintk("x");')})
+    git(root, "add", "-A")
+    if not is_staged:
+        git(root, "commit", "-q", "-m", "Change")
+    repository = Repository.open(root)
+    series = series_from_staged(repository) if is_staged else series_from_range(repository, "HEAD")
+    made = review_on_tree(series, repository, ReviewOptions(), load_rulebook())
+    assert [(each.place.path, each.observation.callee, each.status) for each in made.findings] == [
+        ("fs/new.c", "printk", Status.INTRODUCED)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"", b"a\n"), (b"a\n", b""), (b"a\nb\nc\n", b"a\nx\ny\nc\n"), (b"a\na\n", b"a\na\na\n"), (b"a", b"a\n"),
+     (b"a\nb", b"b"), (b"a\nb\n", b"a\nb"), (b"\n", b"\n\n"), (b"a\n\n", b"a\n"), (b"a\0\nb\n", b"b\n")],
+)  # fmt: skip
+def test_what_is_made_visible_is_the_change(old: bytes, new: bytes, tmp_path: Path) -> None:
+    """The hunk leads from one blob to the other, and back."""
+    root = make_repository(tmp_path / "linux", {"a.c": "x\n"})
+    ids = [make_object(root, "hash-object", "-w", "--stdin", content=each) for each in (old, new)]
+    hidden = FileChange(kind=ChangeKind.BINARY, old_path="a.c", new_path="a.c", old_blob=ids[0], new_blob=ids[1])
+    shown = made_visible(hidden, Repository.open(root))
+    assert shown.kind is ChangeKind.MODIFIED and apply_change(old, shown) == new
+    unknown = replace(hidden, old_blob=ids[0][:12])
+    assert made_visible(unknown, Repository.open(root)) is unknown
+
+
+def test_a_binary_change_of_a_source_is_never_clean() -> None:
+    """From the patch alone it cannot be read, and that is said; a picture is nothing to review."""
+    raw = """From: J <j@example.org>\nSubject: [PATCH] x\nMessage-ID: <1@example.org>\n\n---
+diff --git a/fs/PATH b/fs/PATH\nindex 1111111..2222222 100644\nBinary files a/fs/PATH and b/fs/PATH differ\n"""
+    outcomes = []
+    for path in ("new.c", "new.png"):
+        series = choose_series(find_series(read_mail_bytes(raw.replace("PATH", path).encode(), "x").messages))
+        outcomes.append(review(series, None, ReviewOptions(), load_rulebook()).patches[0].outcome)
+    assert outcomes == [Outcome.NOT_APPLIED, Outcome.NOTHING_TO_REVIEW]

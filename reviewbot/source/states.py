@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviewbot.git import Repository
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk, Patch, Series
 from reviewbot.source.apply import Applied, ApplyError, apply_hunks
 from reviewbot.source.c_files import may_be_c
 from reviewbot.source.git_tree import CommitTree
+from reviewbot.source.hidden_change import made_visible
 from reviewbot.source.hunk_tree import HunkTree, Lines, learn, to_ranges
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
@@ -97,6 +98,9 @@ def _apply_patch(
     contents: dict[str, bytes | None] = {}
     touched: dict[str, Touched] = {}
     failures, doubts = [], []
+    if repository:
+        files = (made_visible(change, repository) if _is_source(change) else change for change in patch.files)
+        patch = replace(patch, files=tuple(files))
     for change in patch.files:
         earlier = broken.get(change.old_path or "", broken.get(change.path))
         try:
@@ -179,10 +183,15 @@ def _states_from_hunks(series: Series) -> Iterator[PatchState]:
         touched: dict[str, Touched] = {}
         failures = []
         for change in patch.files:
-            if not change.hunks or change.kind in (ChangeKind.SUBMODULE, ChangeKind.BINARY):
+            is_hidden = change.kind is ChangeKind.BINARY and _is_source(change)
+            if change.kind in (ChangeKind.SUBMODULE, ChangeKind.BINARY) and not is_hidden:
+                continue
+            if not change.hunks and not is_hidden:
                 continue
             old_path = change.old_path or change.path
             try:
+                if is_hidden:
+                    apply_hunks(None, change)  # says why it cannot be read
                 known = learn(files.get(old_path, {}), change)
             except ApplyError as error:
                 failures.append(error)
