@@ -83,6 +83,8 @@ def read_layer(path: Path) -> Layer:
         raise ConfigError(f"{path}: larger than {MAX_CONFIG_BYTES} bytes, so it is not a settings file.")
     try:
         return Layer(origin=str(path), table=tomllib.loads(raw.decode("utf-8")))
+    except RecursionError:
+        raise ConfigError(f"{path}: not valid TOML: it nests too deep.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from error
 

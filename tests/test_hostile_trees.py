@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from reviewbot.errors import GitError
+from reviewbot.errors import ConfigError, GitError
 from reviewbot.findings.finding import Status
 from reviewbot.findings.review import Base, Outcome, Review
+from reviewbot.frontends.settings import tree_layer
 from reviewbot.git import Repository, process
 from reviewbot.mail.mailbox import read_mail_bytes
 from reviewbot.pipeline import ReviewOptions, review, review_on_tree, review_range
@@ -203,3 +204,11 @@ diff --git a/fs/PATH b/fs/PATH\nindex 1111111..2222222 100644\nBinary files a/fs
         series = choose_series(find_series(read_mail_bytes(raw.replace("PATH", path).encode(), "x").messages))
         outcomes.append(review(series, None, ReviewOptions(), load_rulebook()).patches[0].outcome)
     assert outcomes == [Outcome.NOT_APPLIED, Outcome.NOTHING_TO_REVIEW]
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "{a=" * 100_000], ids=["lists", "tables"])
+def test_settings_that_nest_too_deep_are_refused(text: str, tmp_path: Path) -> None:
+    """The file at the top of a tree may be a stranger's."""
+    (tmp_path / ".reviewbot.toml").write_text(text)
+    with pytest.raises(ConfigError, match="nests too deep"):
+        tree_layer(tmp_path)

@@ -520,6 +520,32 @@ def test_an_imap_folder_that_was_numbered_anew_brings_no_mail_twice(tmp_path: Pa
         assert len(bot.reviewer.seen) == 1 and len(bot.sent) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        pytest.param("EXAMINE", b"* OK [UIDVALIDITY x] ok", id="a validity that is no number"),
+        pytest.param("UID SEARCH", b"* SEARCH 1 x", id="an id that is no number"),
+        pytest.param("UID SEARCH", b"* SEARCH " + b"9" * 5000, id="an id of 5000 digits"),
+        pytest.param(
+            "UID FETCH 1 (RFC822", b"* 1 FETCH (RFC822.SIZE " + b"9" * 5000 + b")", id="a size of 5000 digits"
+        ),
+        pytest.param("UID FETCH 1 (BODY", b"* 1 FETCH (BODY[] {99999999999}\r\nx)", id="more bytes than any memory"),
+        pytest.param(
+            "UID FETCH 1 (BODY", b"* 1 FETCH (BODY[] {" + b"9" * 5000 + b"}\r\nx)", id="a count of 5000 digits"
+        ),
+    ],
+)
+def test_an_imap_server_that_lies_is_told_as_one_that_cannot_be_read(asked: str, said: bytes, tmp_path: Path) -> None:
+    """No number of it ends the watcher or fills the memory."""
+    with imap_server() as server:
+        honest = server.answer
+        server.answer = lambda line: [said] if line.upper().startswith(asked) else honest(line)  # type: ignore[method-assign]
+        server.mails = [b"From: J <j@example.org>\r\nSubject: x\r\nMessage-ID: <1@example.org>\r\n\r\nx\r\n"]
+        bot = imap_bot(tmp_path, server)
+        with pytest.raises(FetchError, match="cannot be read"):
+            bot.poll()
+
+
 def test_an_imap_server_that_is_away_is_told_without_the_password(tmp_path: Path) -> None:
     bot = imap_bot(tmp_path, ImapServer(port=1))
     with pytest.raises(FetchError, match="cannot be read") as caught:

@@ -20,6 +20,7 @@ from reviewbot.delivery.settings import MailSection, Security
 from reviewbot.errors import FetchError, UsageError
 from reviewbot.http import Secret
 
+_LARGEST_PIECE_BYTES = LARGEST_MAIL_BYTES + 4096
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -103,6 +104,19 @@ class Maildir:
             self._read_known(ledger).difference_update(gone)
 
 
+class _Server(imaplib.IMAP4):
+    """Takes no piece larger than a mail may be, whatever the server announces."""
+
+    def read(self, size: int) -> bytes:
+        if size > _LARGEST_PIECE_BYTES:
+            raise self.abort("the server announces more than a mail may have")
+        return super().read(size)
+
+
+class _TlsServer(imaplib.IMAP4_SSL, _Server):
+    """The same over TLS."""
+
+
 class ImapFolder:
     """An IMAP folder, opened read-only; the place is kept by UIDVALIDITY and UID."""
 
@@ -119,7 +133,7 @@ class ImapFolder:
             with self._opened() as server:
                 for uid in self._new_uids(server, ledger, now - look_back_s):
                     yield self._read(server, uid)
-        except (imaplib.IMAP4.error, OSError) as error:
+        except (imaplib.IMAP4.error, OSError, ValueError) as error:  # ValueError: a number that is none
             # The library's text may hold the command, and so the password.
             raise FetchError(
                 f"{self._mail.imap_host}: the IMAP folder cannot be read ({type(error).__name__})"
@@ -158,11 +172,11 @@ class ImapFolder:
     def _opened(self) -> Iterator[imaplib.IMAP4]:
         mail = self._mail
         if mail.imap_security is Security.TLS:
-            server: imaplib.IMAP4 = imaplib.IMAP4_SSL(
+            server: imaplib.IMAP4 = _TlsServer(
                 mail.imap_host, mail.imap_port, ssl_context=ssl.create_default_context(), timeout=60
             )
         else:
-            server = imaplib.IMAP4(mail.imap_host, mail.imap_port, timeout=60)
+            server = _Server(mail.imap_host, mail.imap_port, timeout=60)
         try:
             if mail.imap_security is Security.STARTTLS:
                 server.starttls(ssl.create_default_context())
