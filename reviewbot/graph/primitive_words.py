@@ -106,6 +106,11 @@ class PrimitiveWords:
         return _words({name for name, effects in self._effects_of.items() if Effect.CLOSE in effects})
 
     @cached_property
+    def openers(self) -> re.Pattern[bytes]:
+        """Matches the name of every primitive that opens a block."""
+        return _words({name for name, effects in self._effects_of.items() if effects & {Effect.OPEN, Effect.SCOPED}})
+
+    @cached_property
     def inside_words(self) -> re.Pattern[bytes]:
         """Matches the name of every primitive that needs an open block."""
         return _words({name for name, effects in self._effects_of.items() if Effect.INSIDE in effects})

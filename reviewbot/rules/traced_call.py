@@ -75,9 +75,11 @@ def _variant(context: Context, inside: InsideCall, callee: Callee) -> str:
 
 
 def _works_in_block(context: Context, callee: Callee) -> bool:
-    """The callee makes accesses that need its caller's block, so that it cannot stand before it."""
-    definition = callee.definition
-    return definition is not None and context.reader.inside_words.search(definition.text) is not None
+    """The callee makes accesses that need its caller's block, so that it cannot stand before it; it opens none."""
+    definition, reader = callee.definition, context.reader
+    if definition is None or reader.openers.search(definition.text) is not None:
+        return False
+    return reader.inside_words.search(definition.text) is not None
 
 
 def _arches(context: Context, inside: InsideCall, callee: Callee) -> tuple[str, ...]:
