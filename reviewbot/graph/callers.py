@@ -35,9 +35,13 @@ class Entries:
 
 def entries_of(reader: CodeReader, functions: Iterable[tuple[str, Item]], directories: Sequence[str]) -> Entries:
     """The entry points that reach these functions through calls within the directories."""
-    files = [p for p in reader.tree.paths() if p.endswith(".c") and p.rpartition("/")[0] in directories]
-    gaps = [f"only {MAX_FILES} files were searched for callers"] if len(files) > MAX_FILES else []
-    search = _Search(reader, files[:MAX_FILES])
+    files, count = _files_of(reader, directories)
+    gaps = []
+    if count > len(files):
+        gaps.append(
+            f"callers were looked for in {len(files)} of the {count} files beside those that the series changes"
+        )
+    search = _Search(reader, files)
     start = [(path, item) for path, item in functions]
     queue = deque((path, item, 0) for path, item in start)
     seen = {(path, item.start) for path, item in start}
@@ -57,6 +61,22 @@ def entries_of(reader: CodeReader, functions: Iterable[tuple[str, Item]], direct
             seen.add(key)
             queue.append((caller_path, caller, level + 1))
     return Entries(found=tuple(found[key] for key in sorted(found)), gaps=tuple(dict.fromkeys(gaps)))
+
+
+def _files_of(reader: CodeReader, directories: Sequence[str]) -> tuple[list[str], int]:
+    """The files of these directories in which to search, a fair share of each where they are too many, and how many
+    there are."""
+    by_directory: dict[str, list[str]] = {directory: [] for directory in directories}
+    for path in reader.tree.paths():
+        if path.endswith(".c") and (directory := path.rpartition("/")[0]) in by_directory:
+            by_directory[directory].append(path)
+    left, chosen = MAX_FILES, list[str]()
+    smallest_first = sorted(by_directory.values(), key=len)
+    for index, files in enumerate(smallest_first):
+        share = files[: left // (len(smallest_first) - index)]
+        left -= len(share)
+        chosen += share
+    return sorted(chosen), sum(map(len, by_directory.values()))
 
 
 class _Search:
