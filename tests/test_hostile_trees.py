@@ -212,3 +212,18 @@ def test_settings_that_nest_too_deep_are_refused(text: str, tmp_path: Path) -> N
     (tmp_path / ".reviewbot.toml").write_text(text)
     with pytest.raises(ConfigError, match="nests too deep"):
         tree_layer(tmp_path)
+
+
+@pytest.mark.parametrize("rev", ["HEAD", "HEAD~1"])
+def test_a_commit_with_an_object_that_is_not_there_is_not_clean(rev: str, tmp_path: Path) -> None:
+    """git searches the rest and ends as if all were well: a partial clone, or a stranger's."""
+    root = make_repository(tmp_path / "linux", small_tree() | {"fs/lost.c": FUNCTION % ""})
+    commit(root, {"fs/other.c": "int y;\n"}, "Next")
+    lost = git(root, "rev-parse", "HEAD:fs/lost.c").strip()
+    (root / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    repository = Repository.open(root)
+    tree = CommitTree(repository, repository.resolve(rev))
+    with pytest.raises(GitError, match="unable to read"):
+        scanned(tree)
+    with pytest.raises(GitError, match="unable to read"):
+        repository.grep(["hostile"], [".c"], tree.rev)

@@ -57,6 +57,7 @@ _HOOK_VARIABLES = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
+_UNREAD = re.compile(rb"[^\n]{0,300}: unable to read [0-9a-f]{40,64}")
 _FILTER = re.compile(r"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
 
 
@@ -106,6 +107,8 @@ class Git:
         if process.returncode not in accept:
             first = decode(complaint).strip().partition("\n")[0].removeprefix("fatal: ")
             raise self._failed(arguments, f"failed: {first or how_it_ended(process.returncode)}")
+        if lost := _UNREAD.search(complaint):  # git grep goes on without the file, and ends as if all were well
+            raise self._failed(arguments, f"cannot read all objects: {decode(lost[0])}")
         is_missing = not output and process.returncode == 0 and len(accept) > 1  # it has another code for "nothing"
         is_cut = output and not output.endswith(ends)
         is_noise = ends == b"\0" and (b"\0\0" in output or output.startswith(b"\0"))  # no path is empty
