@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.items import function_at
 from reviewbot.csyntax.variants import to_literal
@@ -115,7 +116,8 @@ class Reach:
             linked = self._resolver.resolve(call, code.path, code.arch, code.item.text)
             found = tuple(callee for callee in linked if callee.form is CalleeForm.ASM and callee.is_body_run)
         known = {*map(to_literal, code.conditions), *variant.conditions}
-        return tuple(callee for callee in found if not _contradicts(callee, known))
+        fitting = tuple(callee for callee in found if not _contradicts(callee, known))
+        return (*fitting, *(_unread(callee) for callee in fitting if _is_made_by_macro(callee)))
 
     def _of_callee(self, callee: Callee, opened: Open, arch: str | None) -> tuple[InsideCall, ...]:
         """What runs in the callee's body, with chains that begin there; remembered, and empty where it calls itself."""
@@ -189,6 +191,21 @@ def _steps(code: FunctionCode, variant: Variant, call: Call, opened: Open) -> It
     for use in call.via:
         yield Step(path=use.path, line=use.line, function=code.name, what="expands the macro", name=use.name)
     yield step(code, call.offset, "calls", call.name)
+
+
+def _is_made_by_macro(callee: Callee) -> bool:
+    """Whether its code runs in the block, but stands in a macro, where it is not read."""
+    if callee.definition is None or not callee.is_body_run or callee.form is CalleeForm.ASM:
+        return False
+    definition = callee.definition
+    return definition.kind is DefinitionKind.FUNCTION and not definition.text.rstrip().endswith(b"}")
+
+
+def _unread(callee: Callee) -> Callee:
+    assert callee.definition is not None
+    place = f"{callee.definition.path}:{callee.definition.line}"
+    reason = f"a macro makes its body at {place}, which is not read"
+    return replace(callee, form=None, violates=(), reason=reason)
 
 
 def _contradicts(callee: Callee, known: set[tuple[str, bool]]) -> bool:

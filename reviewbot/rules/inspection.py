@@ -15,6 +15,7 @@ from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of
 from reviewbot.csyntax.variants import condition_of, split_variants
 from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.graph.callees import Callee
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach
@@ -25,7 +26,7 @@ from reviewbot.rules import BLOCK_RULES, PATH_RULES, TEXT_RULES
 from reviewbot.rules.conditions import worth_saying
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
-from reviewbot.rules.quiet import is_quiet
+from reviewbot.rules.quiet import is_made_quiet, is_quiet
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
 
@@ -213,7 +214,7 @@ class _File:
         for inside in context.inside:
             for callee in inside.callees:
                 # A header may use a macro that only its includer sees; where that calls nothing, nothing is missed.
-                if callee.form is None and not self._is_quiet_macro(context, callee.name):
+                if callee.form is None and not self._is_quiet(context, callee):
                     self._gap(
                         inside, f"{callee.name}() is called inside a block and could not be resolved: {callee.reason}"
                     )
@@ -226,9 +227,11 @@ class _File:
                 line = code.lines.line(piece.start)
                 self.gaps.append(Gap(path=code.path, line=line, function=code.name, reason=piece.reason))
 
-    def _is_quiet_macro(self, context: Context, name: str) -> bool:
-        is_macro = bool(self._reader.symbols.macros(name, self._path, context.code.arch))
-        return is_macro and is_quiet(context.code, name)
+    def _is_quiet(self, context: Context, callee: Callee) -> bool:
+        if callee.definition is not None:
+            return is_made_quiet(context.code, callee.definition)
+        is_macro = bool(self._reader.symbols.macros(callee.name, self._path, context.code.arch))
+        return is_macro and is_quiet(context.code, callee.name)
 
     def _gap(self, inside: InsideCall, reason: str) -> None:
         line = inside.code.lines.line(inside.call.offset)

@@ -6,6 +6,7 @@ import re
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.csyntax.macros import Macro, to_macro
 from reviewbot.graph.code import FunctionCode
 
 MAX_DEPTH = 2
@@ -13,7 +14,9 @@ MAX_BODY_BYTES = 4_000
 
 _CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 _INDIRECT = re.compile(rb"(?:->|\.)\s*\w+\s*\(|\)\s*\(")
-_KEYWORDS = frozenset(b"if while for switch return sizeof typeof __typeof__ do else case asm __asm__ volatile".split())
+_KEYWORDS = frozenset(
+    b"if while for switch return sizeof typeof __typeof__ do else case asm __asm__ volatile __volatile__".split()
+)
 
 
 def is_harmless(code: FunctionCode, name: str) -> bool | None:
@@ -47,6 +50,27 @@ def is_quiet(code: FunctionCode, name: str, depth: int = MAX_DEPTH) -> bool:
     if any("static" not in each.words for each in declared.prototypes):
         return False  # under another configuration it is a function of another object
     return bool(found) and all(_is_quiet_body(code, each, depth) for each in found)
+
+
+def is_made_quiet(code: FunctionCode, made: Definition, depth: int = MAX_DEPTH) -> bool:
+    """Whether a function that a macro makes, given as the call of that macro, calls nothing but quiet things: told from
+    the macro's body, where a parameter in front of `(` is the function's own name."""
+    maker = _CALLED.match(made.text.lstrip())
+    return maker is not None and _makes_quiet(code, maker.group(1).decode(), made.path, depth)
+
+
+def _makes_quiet(code: FunctionCode, maker: str, path: str, depth: int) -> bool:
+    macros = [to_macro(each) for each in code.reader.symbols.macros(maker, path, code.arch)]
+    return bool(macros) and all(each is not None and _is_quiet_making(code, each, path, depth) for each in macros)
+
+
+def _is_quiet_making(code: FunctionCode, macro: Macro, path: str, depth: int) -> bool:
+    body = blank_comments(macro.body, literals=True)
+    if depth < 0 or len(body) > MAX_BODY_BYTES or _INDIRECT.search(body):
+        return False
+    own = {name.encode() for name in macro.parameters or ()}
+    called = {match.group(1).decode() for match in _CALLED.finditer(body) if match.group(1) not in _KEYWORDS | own}
+    return all(is_quiet(code, each) or _makes_quiet(code, each, path, depth - 1) for each in sorted(called))
 
 
 def _is_quiet_body(code: FunctionCode, definition: Definition, depth: int) -> bool:
