@@ -56,7 +56,7 @@ def search_contents(
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=96)
 def _all_words(content: bytes) -> frozenset[bytes]:
     """Every word: the files that a series changes are asked for other words after each of its patches."""
     return frozenset(_WORD.findall(content))
