@@ -47,3 +47,27 @@ def test_conditions_of_the_use_and_of_the_macro() -> None:
     (made,) = made_functions(text.encode(), "a.h").functions["a"]
     assert made.conditions == ("defined(B)", "defined(A)")
     assert made.text == b"MAKE(a)"
+
+
+def test_many_uses_of_a_macro_with_two_meanings_take_no_longer_than_that() -> None:
+    """Every use means the same: the number of combinations does not double with each."""
+    uses = " ".join(f"F(n{number})" for number in range(300))
+    source = (
+        "#ifdef A\n#define F(x) static inline void x(void) { }\n#else\n#define F(x) static void x(void) { }\n#endif\n"
+        f"#define ALL() {uses}\nALL()\n"
+    )
+    made = made_functions(source.encode(), "a.h").functions
+    assert len(made) == 300
+    assert all({"inline" in each.words for each in found} == {True, False} for found in made.values())
+
+
+def test_more_combinations_than_anyone_counts_show_each_meaning() -> None:
+    names = [f"F{number}" for number in range(12)]
+    source = "".join(
+        f"#ifdef A{name}\n#define {name}(x) static inline void x(void) {{ }}\n#else\n"
+        f"#define {name}(x) static void x(void) {{ }}\n#endif\n"
+        for name in names
+    )
+    source += f"#define ALL() {' '.join(f'{name}(of_{name})' for name in names)}\nALL()\n"
+    made = made_functions(source.encode(), "a.h").functions
+    assert all({"inline" in each.words for each in made[f"of_{name}"]} == {True, False} for name in names)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.conditions import conditions_at
@@ -17,6 +19,7 @@ from reviewbot.csyntax.outline import outline
 
 MAX_DEPTH = 4
 MAX_MADE_BYTES = 50_000
+MAX_CHOICES = 64
 
 _USE = re.compile(rb"^((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(", re.MULTILINE)
 _INNER_USE = re.compile(rb"([A-Za-z_]\w*)[ \t]*\(")
@@ -89,7 +92,11 @@ def _in_force(macros: _Macros, undefined: list[tuple[str, int]], line: int) -> _
 
 def _made(text: bytes, macros: _Macros, path: str) -> Iterator[Definition]:
     """The functions that the use of a macro makes; their conditions are those of the #defines used."""
-    for made, conditions in _expansions(text, macros, MAX_DEPTH):
+    for chosen in _choices(text, macros):
+        expanded = _expanded(text, chosen, MAX_DEPTH)
+        if expanded is None:
+            continue
+        made, conditions = expanded
         for entry in outline(made).entries:
             if entry.body is None:
                 continue
@@ -100,27 +107,45 @@ def _made(text: bytes, macros: _Macros, path: str) -> Iterator[Definition]:
                         yield replace(each, conditions=conditions)
 
 
-def _expansions(text: bytes, macros: _Macros, depth: int) -> Iterator[tuple[bytes, tuple[str, ...]]]:
-    """The text with the macros outside of braces in it expanded, once for every #define of one, and the conditions of
-    the #defines taken."""
-    bare = outline(text)
+def _choices(text: bytes, macros: _Macros) -> Iterator[Mapping[str, Macro]]:
+    """The macros that a text may use, with one #define for each name: every combination, or, of too many, as many as
+    show each #define once."""
+    reached: dict[str, tuple[Macro, ...]] = {}
+    waiting = [text]
+    while waiting:
+        names = {use[1].decode() for use in _INNER_USE.finditer(waiting.pop())} & macros.keys() - reached.keys()
+        reached |= {name: macros[name] for name in sorted(names)}
+        waiting += [macro.body for name in names for macro in macros[name]]
+    combinations: Iterable[tuple[Macro, ...]] = product(*reached.values())
+    if prod(map(len, reached.values())) > MAX_CHOICES:
+        most = min(max(map(len, reached.values())), MAX_CHOICES)
+        combinations = (tuple(each[min(at, len(each) - 1)] for each in reached.values()) for at in range(most))
+    for combination in combinations:
+        yield dict(zip(reached, combination, strict=True))
+
+
+def _expanded(text: bytes, macros: Mapping[str, Macro], depth: int) -> tuple[bytes, tuple[str, ...]] | None:
+    """The text with the macros outside of braces in it expanded, and the conditions of their #defines; None where they
+    nest too deep, or make too much."""
+    if len(text) > MAX_MADE_BYTES:
+        return None
+    bare, written = outline(text), blank_comments(text)
+    pieces: list[bytes] = []
+    conditions: list[str] = []
+    position = 0
     for use in _INNER_USE.finditer(bare.bare):
         name = use[1].decode()
         end = closing(bare.bare, use.end() - 1)
-        if name not in macros or end is None or bare.group_around(use.start()) is not None:
+        if use.start() < position or name not in macros or end is None or bare.group_around(use.start()) is not None:
             continue
-        if depth == 0 or len(text) > MAX_MADE_BYTES:
-            return
-        written = blank_comments(text)
         spans = split_arguments(bare.bare, use.end(), end, written)
-        arguments = tuple(Argument(text=written[begin:stop], offset=0) for begin, stop in spans)
-        for macro in macros[name]:
-            made = expand(macro, arguments)
-            if made is None:
-                continue
-            inner = {key: each for key, each in macros.items() if key != name}
-            for head, conditions in _expansions(text[: use.start()] + made.text, inner, depth - 1):
-                for tail, more in _expansions(text[end + 1 :], macros, depth):
-                    yield head + tail, (*macro.conditions, *conditions, *more)
-        return
-    yield text, ()
+        made = expand(macros[name], tuple(Argument(text=written[begin:stop], offset=0) for begin, stop in spans))
+        if made is None or depth == 0:
+            return None
+        inner = _expanded(made.text, {key: each for key, each in macros.items() if key != name}, depth - 1)
+        if inner is None:
+            return None
+        pieces += [text[position : use.start()], inner[0]]
+        conditions += [*macros[name].conditions, *inner[1]]
+        position = end + 1
+    return b"".join([*pieces, text[position:]]), tuple(dict.fromkeys(conditions))

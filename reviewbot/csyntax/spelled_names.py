@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.macros import Argument, expand
@@ -22,8 +22,8 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 def spelled_names(text: bytes, meaning: Meaning) -> tuple[str, ...]:
     """The names that the use of a macro may be, sorted; none where one of its expansions is anything else."""
     found: set[str] = set()
-    for each in _expansions(text, meaning, MAX_DEPTH):
-        if _NAME.fullmatch(each) is None or len(found) >= MAX_NAMES:
+    for number, each in enumerate(_expansions(text, meaning, MAX_DEPTH)):
+        if _NAME.fullmatch(each) is None or number >= MAX_NAMES:
             return ()
         found.add(each.decode())
     return tuple(sorted(found))
@@ -53,7 +53,7 @@ def _values(argument: bytes, meaning: Meaning, depth: int) -> tuple[bytes, list[
     if depth == 0:
         return argument, [argument]
     if _NAME.fullmatch(argument) is None:
-        return argument, sorted(set(_expansions(argument, meaning, depth - 1)))
+        return argument, sorted(set(islice(_expansions(argument, meaning, depth - 1), MAX_NAMES)))
     bodies = {
         macro.body.removesuffix(b"(__VA_ARGS__)").strip() for macro in meaning.macros(argument.decode(), is_call=True)
     }
