@@ -14,13 +14,14 @@ import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from reviewbot.errors import ConfigError
+from reviewbot.values import dataclass
 
 Section = TypeVar("Section")
 

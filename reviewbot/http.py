@@ -7,12 +7,13 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from reviewbot.errors import FetchError
+from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     import requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from reviewbot.source.states import PatchState, build_states
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.version import kernel_version
 from reviewbot.time_limit import Timed
+from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     from reviewbot.facts.sights import Sights

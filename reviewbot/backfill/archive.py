@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reviewbot.errors import GitError, InputError
@@ -17,6 +16,7 @@ from reviewbot.git import Repository
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits, read_at_most
 from reviewbot.mail.mbox import split_mbox
 from reviewbot.mail.sniff import InputKind, is_gzip, kind_of, refusal
+from reviewbot.values import dataclass
 
 _EPOCH = re.compile(r"(\d+)\.git")
 

@@ -12,12 +12,12 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
 from reviewbot.backfill.windows import Item
 from reviewbot.backfill.work import Task, failure, review_item
+from reviewbot.values import dataclass
 
 MEMORY_MB = 4096
 _ATTEMPTS = 2

@@ -7,13 +7,14 @@ is cut off the window when all its mails lie in the older half of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.backfill.archive import RawMail
 from reviewbot.mail.decode import decode_message
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.series.mail_kind import MailKind, SortedMail, sort_mail
 from reviewbot.series.threads import Group, group_mails
+from reviewbot.values import dataclass
 
 WINDOW_MAILS = 8_000
 WINDOW_BYTES = 256 << 20

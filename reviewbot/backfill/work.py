@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from reviewbot.series.mail_kind import sort_mail
 from reviewbot.series.threads import Group
 from reviewbot.source.folder_tree import FolderTree, is_git
 from reviewbot.time_limit import TooLongError, time_limit
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@ comparable."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.cost.readings import Reading
 from reviewbot.findings.finding import Cycles
+from reviewbot.values import dataclass
 
 _NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 

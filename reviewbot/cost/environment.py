@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reviewbot.errors import UsageError
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
 from reviewbot.rulebook.primitives import KernelVersion
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

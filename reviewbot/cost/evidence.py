@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from reviewbot.cost.posted_figures import find_posted
@@ -12,6 +11,7 @@ from reviewbot.cost.readings import Form, Posted, Reading
 from reviewbot.mail.message import Address, Message
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
+from reviewbot.values import dataclass
 
 _CONFIG = re.compile(r"\bCONFIG_[A-Z0-9_]+(?:=\w+)?|\b[a-z0-9_]+_defconfig\b")
 _CLOCK = re.compile(r"\b(\d{1,15}(?:\.\d{1,15})?) ?([GM])Hz\b", re.IGNORECASE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reviewbot.cost.budget import cost_of_pairs
 from reviewbot.cost.environment import CpuChoice, choose_cpu
@@ -18,6 +17,7 @@ from reviewbot.graph.switch_counts import Tally
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Direction
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 GENERIC_ARCHES = ("powerpc", "x86")
 """Code outside arch/ runs everywhere; these two guard user memory, and differ in how."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.series.patch import Series
+from reviewbot.values import dataclass
 
 _CALL = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 _PAIR = frozenset((Effect.ACCESS, Effect.OPEN, Effect.SCOPED))

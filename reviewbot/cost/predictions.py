@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from reviewbot.cost.rate import BaseRate, predict_rate
 from reviewbot.errors import UsageError
 from reviewbot.findings.finding import Cycles
 from reviewbot.findings.review import SwitchBudget
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

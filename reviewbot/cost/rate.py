@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from reviewbot.errors import UsageError
 from reviewbot.findings.finding import Cycles
+from reviewbot.values import dataclass
 
 _BASE_RATE = re.compile(
     r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*/\s*s\s*@\s*([0-9]+(?:\.[0-9]+)?)\s*([GM])Hz\s*", re.IGNORECASE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from reviewbot.values import dataclass
 
 # of so many digits that it is a finite number: nobody measured more
 NUMBER = r"\d{1,15}(?:[.,]\d{1,15}){0,5}(?: ?[kK](?![A-Za-z]))?"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reviewbot.cost.environment import Environment
 from reviewbot.cost.interval import ZERO, plus, product, times, to_ns
 from reviewbot.findings.finding import Confidence, Cost, Cycles, Per
 from reviewbot.grammar import plural
 from reviewbot.rulebook.cpu_models import CpuModel, Event, Figure, Trust
+from reviewbot.values import dataclass
 
 _LABELS = {
     Event.SWITCH: "switch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.cost.budget import saved_by
 from reviewbot.cost.changes import Change, find_changes
@@ -15,6 +15,7 @@ from reviewbot.findings.finding import Cost
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
 from reviewbot.rulebook.primitives import Direction
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from reviewbot.csyntax.abi import TYPE_STARTERS
 from reviewbot.csyntax.c_tokens import Tokens, is_identifier, matching, split_at
+from reviewbot.values import dataclass
 
 MAX_DEPTH = 40
 """Expressions nested deeper are refused; it keeps a thousand parentheses from exhausting the stack."""

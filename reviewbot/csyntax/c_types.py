@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from reviewbot.csyntax.c_tokens import Tokens, joined
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

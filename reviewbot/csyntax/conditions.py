@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+from reviewbot.values import dataclass
 
 MAX_LEVELS = 60
 """Of the levels of #if and of the branches of one #if only so many are told; nobody reads, or writes, more."""

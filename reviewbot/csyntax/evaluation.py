@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from reviewbot.csyntax.arithmetic import apply_binary, wrapped
@@ -27,6 +26,7 @@ from reviewbot.csyntax.layout import agreed, agreed_among, extent_of, members_na
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.unknown_size import UnknownSizeError
 from reviewbot.rulebook.types import Intrinsic
+from reviewbot.values import dataclass
 
 
 @dataclass(slots=True)

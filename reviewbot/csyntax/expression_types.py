@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from reviewbot.csyntax.arithmetic import common_type, promoted
@@ -41,6 +40,7 @@ from reviewbot.csyntax.literals import literal_type, string_bytes
 from reviewbot.csyntax.type_names import TypeNames
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
 from reviewbot.rulebook.types import Intrinsic
+from reviewbot.values import dataclass
 
 INT = Basic(name="int")
 SIZE = Basic(name="unsigned long")

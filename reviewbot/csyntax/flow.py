@@ -3,9 +3,8 @@ taken."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewbot.csyntax.macros import Argument
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ its names.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.csyntax.abi import AGGREGATES, BASIC_KEYWORDS, QUALIFIERS, STATEMENTS, STORAGE, TYPEOF
@@ -17,6 +17,7 @@ from reviewbot.csyntax.c_types import Array, CType, Declared, Function, Pointer,
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.rulebook.policy import Words
 from reviewbot.rulebook.types import TypeTable, shipped_types, types_with
+from reviewbot.values import dataclass
 
 MAX_DECLARATION_BYTES = 20_000
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.macros import Argument, Macro, expand
 from reviewbot.csyntax.meaning import Meaning
+from reviewbot.values import dataclass
 
 MAX_MACRO_DEPTH = 4
 MAX_TEMPLATE_BYTES = 20_000

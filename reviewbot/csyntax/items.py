@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.csyntax.conditions import conditions_at
@@ -19,6 +18,7 @@ from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.heads import MAX_HEAD_BYTES, find_head, to_function_name, without_directives
 from reviewbot.csyntax.lexing import DIRECTIVE, LineIndex, blank_comments, code_of, line_of, to_code
 from reviewbot.csyntax.outline import outline
+from reviewbot.values import dataclass
 
 __all__ = [
     "Item",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.expressions import ExpressionReader
@@ -13,6 +13,7 @@ from reviewbot.csyntax.fragment import Fragment
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, span
 from reviewbot.csyntax.value import Value
+from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax

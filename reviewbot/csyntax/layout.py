@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -29,6 +29,7 @@ from reviewbot.csyntax.c_types import (
 from reviewbot.csyntax.members import Item, TooManyVariantsError, member_variants, possible_items
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
 from reviewbot.rulebook.types import TypeTable
+from reviewbot.values import dataclass
 
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.flow import Call, Guard, Loop
@@ -14,6 +14,7 @@ from reviewbot.csyntax.jumps import JumpReader, Target
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, operator_of, span, unwrapped
+from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax

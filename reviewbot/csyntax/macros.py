@@ -4,10 +4,10 @@ from."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from reviewbot.csyntax.definition import Definition
 from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.values import dataclass
 
 MAX_EXPANSION_BYTES = 200_000
 

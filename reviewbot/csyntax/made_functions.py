@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -16,6 +16,7 @@ from reviewbot.csyntax.heads import to_function_name
 from reviewbot.csyntax.lexing import blank_comments, line_of
 from reviewbot.csyntax.macros import Argument, Macro, expand, to_macro
 from reviewbot.csyntax.outline import outline
+from reviewbot.values import dataclass
 
 MAX_DEPTH = 4
 MAX_MADE_BYTES = 50_000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.csyntax.abi import Abi
 from reviewbot.csyntax.c_tokens import Tokens, split_at
 from reviewbot.csyntax.word_size import condition_holds
 from reviewbot.rulebook.types import TypeTable
+from reviewbot.values import dataclass
 
 MAX_FREE_CONDITIONS = 5
 """A body with more conditions than this (32 variants) has no size that could be told without a .config."""

@@ -7,12 +7,12 @@ are the reasons. All rewriting keeps lengths, so that every offset in the result
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
 from reviewbot.rulebook.policy import Words
+from reviewbot.values import dataclass
 
 # `(name(x) *)` can be nothing but a cast, whatever macro makes the type: no expression ends with a `*`.
 _CAST_HEAD = re.compile(rb"\((?=\s*(\w+)\s*(\())")

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.csyntax.heads import find_head, to_function_name, without_directives
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+from reviewbot.values import dataclass
 
 _BRACE = re.compile(
     rb"[{}]|^[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\\\n]|\\\r?\n|\\)*)", re.MULTILINE

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.csyntax.abi import FLOATING, Abi, DataModel
@@ -31,6 +30,7 @@ from reviewbot.csyntax.layout import agreed_among, extent_of, members_named
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.lookups import Definitions, Lookup
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
+from reviewbot.values import dataclass
 
 __all__ = [
     "FunctionScope",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from reviewbot.csyntax.abi import TYPE_STARTERS, DataModel
@@ -30,6 +30,7 @@ from reviewbot.csyntax.lookups import Definitions, Kind, describe, expand_macro
 from reviewbot.csyntax.members import Item
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
 from reviewbot.rulebook.types import TypeTable
+from reviewbot.values import dataclass
 
 MAX_DEPTH = 100
 """Steps down at one time: types within types, macros within macros, operands within operands."""

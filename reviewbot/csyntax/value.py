@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from reviewbot.values import dataclass
 
 FALSE = frozenset({"0", "NULL", "false", "0UL", "0L", "0U", "0u"})
 _TRUE = frozenset({"1", "true"})

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+
+from reviewbot.values import dataclass
 
 MAX_FREE_CONDITIONS = 4
 """Up to this many conditions all combinations are built (16); beyond, all-true, all-false and one change from each."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from reviewbot.mail.message import Message
+from reviewbot.values import dataclass
 
 _ROBOT_HEADERS = (
     "robot-id",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.series.patch import Series
 from reviewbot.series.subject import parse_subject
+from reviewbot.values import dataclass
 
 _SLACK_S = 86400.0
 

@@ -4,11 +4,11 @@ versions."""
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.mail.decode import decode_message
 from reviewbot.mail.message import Message
+from reviewbot.values import dataclass
 
 LARGEST_MAIL_BYTES = 8 << 20
 

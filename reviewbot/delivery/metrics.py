@@ -8,13 +8,14 @@ import resource
 import socket
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reviewbot import __version__
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.errors import DeliveryError
 from reviewbot.grammar import plural
+from reviewbot.values import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

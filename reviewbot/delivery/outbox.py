@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
 from reviewbot.delivery.clock import Clock
 from reviewbot.delivery.ledger import Ledger
 from reviewbot.errors import DeliveryError
+from reviewbot.values import dataclass
 
 RETRY_FIRST_S = 60.0
 RETRY_LONGEST_S = 6 * 3600.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit, urlunsplit
@@ -30,6 +30,7 @@ from reviewbot.delivery.patchwork_records import (
 )
 from reviewbot.errors import FetchError, UsageError
 from reviewbot.http import Client, StatusError
+from reviewbot.values import dataclass
 
 API_VERSIONS = ("1.3", "1.2")
 PAGES_AT_MOST = 400

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
 from reviewbot.errors import FetchError
+from reviewbot.values import dataclass
 
 
 class CheckState(Enum):

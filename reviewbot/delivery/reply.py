@@ -7,7 +7,6 @@ import hashlib
 import quopri
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.header import Header
 from email.utils import format_datetime, formataddr
@@ -16,6 +15,7 @@ from reviewbot import __version__
 from reviewbot.delivery.hygiene import Identity, plain
 from reviewbot.delivery.settings import ListSettings, MailSection, Recipients
 from reviewbot.mail.message import Address, Message
+from reviewbot.values import dataclass
 
 _RE = re.compile(r"^(?:\s*(?:re|aw|sv|antw)\s*:\s*)+", re.IGNORECASE)
 # What patchwork takes for the start of a patch.

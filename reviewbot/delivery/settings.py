@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 
 from reviewbot.findings.finding import Confidence, Severity
+from reviewbot.values import dataclass
 
 _ADDRESS = re.compile(r"^[^@\s<>,;:\"]+@[^@\s<>,;:\"]+$")
 _CONTEXT = re.compile(r"^[A-Za-z0-9_-]{1,255}$")

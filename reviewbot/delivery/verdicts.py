@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from reviewbot.delivery.checks import check_draft
@@ -23,6 +23,7 @@ from reviewbot.report import patchwork as check_report
 from reviewbot.report.phrases import open_findings
 from reviewbot.report.view import View
 from reviewbot.series.patch import Series
+from reviewbot.values import dataclass
 
 _DESCRIPTION_LONGEST = 200
 

@@ -8,7 +8,6 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from reviewbot.facts.listing import Listing
 from reviewbot.facts.packing import pack, unpack
 from reviewbot.facts.validity import Changes, Includers, Read
 from reviewbot.rules.inspection import Inspection
+from reviewbot.values import dataclass
 
 _MAX_SNAPSHOTS = 4  # of one program and rule set; the older ones are forgotten
 

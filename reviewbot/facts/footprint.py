@@ -7,10 +7,10 @@ import struct
 import zlib
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from reviewbot.graph.asked import Dependencies
+from reviewbot.values import dataclass
 
 _BUCKETS = 1 << 16
 _LENGTHS = struct.Struct("<III")

@@ -6,13 +6,13 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.source.c_files import OTHER_SUFFIXES, may_be_c
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 # `mode id stage TAB path` of ls-files, `mode blob id TAB path` of ls-tree; regular files alone can be read
 _OTHER = "|".join(sorted(OTHER_SUFFIXES - {"S"})).encode()

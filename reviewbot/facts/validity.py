@@ -11,12 +11,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from reviewbot.csyntax.outline import outline
 from reviewbot.facts.footprint import Footprint, number, to_bit, to_numbers
 from reviewbot.facts.listing import Listing, decoded
 from reviewbot.source.c_files import may_be_c
+from reviewbot.values import dataclass
 
 MAX_COMPARED = 2000  # above so many differing files it is another kernel, and to compare it costs more than to read it
 _WORD = re.compile(rb"[A-Za-z_]\w*")

@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
@@ -24,6 +24,7 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.rules.inspection import Inspection, Inspector
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 FILE_TIMEOUT_S = 120.0
 _BATCH_BYTES = 400_000

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.findings.edit import Edit
+from reviewbot.values import dataclass
 
 
 class Severity(Enum):

@@ -4,7 +4,7 @@ compared."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reviewbot.findings.finding import Gap, Observation
 from reviewbot.findings.fingerprint import identity
@@ -15,6 +15,7 @@ from reviewbot.rulebook.book import Rulebook
 from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
 from reviewbot.time_limit import TooLongError, time_limit
+from reviewbot.values import dataclass
 
 # What the rules see in some files of a tree: the observations and the gaps.
 Sight = tuple[tuple[Observation, ...], tuple[Gap, ...]]

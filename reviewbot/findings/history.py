@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reviewbot.findings.finding import Observation
 from reviewbot.findings.fingerprint import as_written
 from reviewbot.findings.matching import Recognise, Seen, by_key, is_touched, match, ways_to_match
 from reviewbot.source.states import Touched
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from reviewbot.findings.finding import Gap, Observation, Place
@@ -12,6 +11,7 @@ from reviewbot.findings.fingerprint import as_written, identity
 from reviewbot.source.states import Touched
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.words import words_in
+from reviewbot.values import dataclass
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)

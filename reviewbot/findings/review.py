@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.findings.finding import Cost, Finding, Gap, HeldBack
 from reviewbot.graph.block_graph import BlockGraph
 from reviewbot.graph.switch_counts import CountedPlace
 from reviewbot.series.patch import Series
+from reviewbot.values import dataclass
 
 
 class Outcome(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.csyntax.definition import DefinitionKind
@@ -19,6 +19,7 @@ from reviewbot.source.states import PatchState, Ranges
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
 from reviewbot.source.words import words_in
+from reviewbot.values import dataclass
 
 _MAX_LEVELS = 3
 # With more users than this, every file with a block is inspected instead of looking for the way from one to the other.

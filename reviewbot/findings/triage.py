@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reviewbot.findings.finding import Confidence, Cost, Finding, HeldBack, Observation, Severity, Status
 from reviewbot.findings.fingerprint import fingerprints
 from reviewbot.findings.history import Life
 from reviewbot.grammar import plural
 from reviewbot.rulebook.catalogue import CatalogueEntry
+from reviewbot.values import dataclass
 
 NOT_CHANGED = "not changed by the series"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +14,7 @@ from reviewbot.errors import ConfigError
 from reviewbot.findings.finding import Finding, HeldBack
 from reviewbot.findings.review import Review
 from reviewbot.grammar import plural
+from reviewbot.values import dataclass
 
 BASELINE_VERSION = 2
 MAX_BASELINE_BYTES = 200_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from reviewbot.report.escape import visible
 from reviewbot.report.view import View
 from reviewbot.series.patch import Series
 from reviewbot.source.folder_tree import FolderTree, is_git
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

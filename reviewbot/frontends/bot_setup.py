@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +23,7 @@ from reviewbot.frontends.settings import file_layers, section
 from reviewbot.frontends.watching import Desk
 from reviewbot.http import Client, HttpLimits, Secret
 from reviewbot.mail.archive import Archive
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from reviewbot.delivery.clock import StopAsked
 from reviewbot.delivery.jobs import Job, Jobs
@@ -11,6 +10,7 @@ from reviewbot.delivery.settings import ListSettings
 from reviewbot.errors import FetchError, ReviewbotError
 from reviewbot.frontends.isolation import ReviewFailedError
 from reviewbot.frontends.watching import Desk
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

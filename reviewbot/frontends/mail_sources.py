@@ -9,7 +9,6 @@ import json
 import re
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +18,7 @@ from reviewbot.delivery.mail_store import LARGEST_MAIL_BYTES
 from reviewbot.delivery.settings import MailSection, Security
 from reviewbot.errors import FetchError, UsageError
 from reviewbot.http import Secret
+from reviewbot.values import dataclass
 
 _LARGEST_PIECE_BYTES = LARGEST_MAIL_BYTES + 4096
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

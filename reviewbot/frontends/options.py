@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from reviewbot.frontends.exits import FailOn
+from reviewbot.values import dataclass
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reviewbot.delivery.jobs import Job, Jobs
@@ -23,6 +22,7 @@ from reviewbot.http import StatusError
 from reviewbot.mail.message import Message
 from reviewbot.report.phrases import OUTCOMES
 from reviewbot.series.patch import Series
+from reviewbot.values import dataclass
 
 _BATCH = 100
 _OVERLAP = timedelta(minutes=10)

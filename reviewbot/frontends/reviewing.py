@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from reviewbot.frontends.guard import say
 from reviewbot.frontends.options import Wish
 from reviewbot.grammar import plural
 from reviewbot.progress import Progress
+from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     from reviewbot.findings.finding import Finding

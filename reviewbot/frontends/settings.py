@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from reviewbot.frontends.exits import FailOn
 from reviewbot.git.user import toplevel, user_setting
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
+from reviewbot.values import dataclass
 
 TREE_FILE = ".reviewbot.toml"
 WAIVERS = "waivers"

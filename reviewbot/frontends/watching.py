@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from reviewbot.delivery.outbox import Item, Outbox, State
 from reviewbot.delivery.settings import BotSection
 from reviewbot.errors import ConfigError, DeliveryError, FetchError, UsageError
 from reviewbot.http import UnreachableError
+from reviewbot.values import dataclass
 
 _DAY_S = 86400.0
 _HEALTH_EVERY_S = 3600.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reviewbot.errors import GitError
 from reviewbot.git.process import Answers, Git, decode, end
+from reviewbot.values import dataclass
 
 MAX_BLOB_BYTES = 32 << 20
 ANSWER_TIMEOUT_S = 120.0  # without a single byte

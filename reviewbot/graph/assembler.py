@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.csyntax.conditions import conditions_at
@@ -18,6 +18,7 @@ from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import LineIndex, blank_comments
 from reviewbot.graph.includes import to_arch
 from reviewbot.rulebook.policy import Words
+from reviewbot.values import dataclass
 
 _LABEL = re.compile(r"\s*([A-Za-z_.$][\w.$]*)\s*:(?!:)")
 _NUMERIC_LABEL = re.compile(r"\s*\d+\s*:")

@@ -4,7 +4,6 @@ it."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
@@ -16,6 +15,7 @@ from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 _STORAGE = frozenset(
     {"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"}

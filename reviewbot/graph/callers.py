@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.code import CodeReader
+from reviewbot.values import dataclass
 
 MAX_FILES = 250
 MAX_LEVELS = 6

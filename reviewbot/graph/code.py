@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.conditions import conditions_at
@@ -24,6 +23,7 @@ from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 
 def _is_declaration(data: bytes, offset: int) -> bool:

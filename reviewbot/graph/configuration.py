@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from reviewbot.values import dataclass
 
 _TOKEN = re.compile(
     r"\s*(&&|\|\||!(?!=)|\(|\)|(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE|defined)\s*\(\s*\w+\s*\)|defined\s+\w+)"

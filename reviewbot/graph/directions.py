@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewbot.csyntax.flow import Call
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Direction, Primitive
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import arch_of
+from reviewbot.values import dataclass
 
 MAX_FILES = 400
 _ELSEWHERE = ("tools/", "scripts/", "samples/", "Documentation/")

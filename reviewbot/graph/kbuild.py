@@ -11,10 +11,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 _TRACING = re.compile(r"\$[({]CC_FLAGS_FTRACE[)}]|(?<![\w-])-pg(?![\w-])")
 _ASSIGNMENT = re.compile(r"^(?:override\s+|export\s+)?([^\s:+?=#][^:+?=#]*?)\s*(:{1,3}=|\+=|\?=|=)\s*(.*)$")

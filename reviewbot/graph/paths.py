@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.csyntax.flow import Assign, Call, Edge, Flow, Return
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
+from reviewbot.values import dataclass
 
 MAX_STATES_PER_NODE = 96
 MAX_STEPS = 120_000

@@ -4,7 +4,7 @@ there."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
@@ -16,6 +16,7 @@ from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open, Paths
 from reviewbot.rulebook.policy import CalleeForm
 from reviewbot.rulebook.primitives import Effect, Primitive
+from reviewbot.values import dataclass
 
 MAX_CHAIN = 24
 

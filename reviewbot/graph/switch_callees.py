@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import arch_of
+from reviewbot.values import dataclass
 
 MAX_FILES = 120
 """A name that more files hold is the kernel's common stock, and is not looked for."""

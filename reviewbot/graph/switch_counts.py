@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.rulebook.primitives import Direction
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from reviewbot.csyntax.brackets import split_arguments
@@ -26,6 +26,7 @@ from reviewbot.graph.switch_paths import Way, once_round, whole
 from reviewbot.graph.switch_places import conditions_of
 from reviewbot.graph.switch_ways import Ways
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
+from reviewbot.values import dataclass
 
 MAX_PLACES = 400
 _USER_POINTER = re.compile(rb"__user\s*\*\s*(?:const\s+|restrict\s+)?(\w+)|__user\s*\*\s*,\s*(\w+)")

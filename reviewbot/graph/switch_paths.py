@@ -9,11 +9,12 @@ ways that end well.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.csyntax.flow import Assign, Call, Edge, Return
 from reviewbot.graph.switch_counts import NONE, NOTHING, Interval, Pairs, fewest, most
 from reviewbot.graph.switch_ways import Ways, guard_text, options_off
+from reviewbot.values import dataclass
 
 MAX_STATES_PER_NODE = 64
 _WORD = re.compile(r"[A-Za-z_]\w*")

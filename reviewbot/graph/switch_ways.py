@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from reviewbot.csyntax.flow import Assign, Call, Edge, Flow, Guard, Return
 from reviewbot.graph.configuration import Configuration
 from reviewbot.graph.switch_counts import Interval
+from reviewbot.values import dataclass
 
 _ERROR = re.compile(r"-\s*(?:E[A-Z0-9]+|\d+)|ERR_PTR\s*\(|false|NULL")
 _BELOW_ZERO = re.compile(r"(\w+)\s*<\s*0")

@@ -12,12 +12,12 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from reviewbot.errors import FetchError, InputError
 from reviewbot.http import Client, StatusError
+from reviewbot.values import dataclass
 
 _GZIP = b"\x1f\x8b"
 _CACHED_AT_MOST = 500

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import IO
+
+from reviewbot.values import dataclass
 
 _MIB = 1024 * 1024
 _UNITS = {

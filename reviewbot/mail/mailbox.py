@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from reviewbot.errors import InputError
@@ -18,6 +18,7 @@ from reviewbot.mail.mbox import split_mbox
 from reviewbot.mail.message import Address, Message
 from reviewbot.mail.mime import unix_lines
 from reviewbot.mail.sniff import InputKind, is_gzip, kind_of, refusal
+from reviewbot.values import dataclass
 
 _MAIL_SUFFIXES = (".patch", ".eml", ".mbox", ".mbx", ".mail", ".msg", ".diff", ".cover", ".gz")
 _CHUNK = 1024 * 1024

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import binascii
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.grammar import plural
 from reviewbot.mail.charset import decode_text
 from reviewbot.mail.headers import read_headers, split_head
 from reviewbot.mail.limits import Limits
+from reviewbot.values import dataclass
 
 _PARAMETER = re.compile(r';\s*([\w-]+)(?:\*\d{0,3}\*?)?\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^;\s"]*))')
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=\s]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from reviewbot.graph.block_graph import BlockGraph, GraphEdge, GraphNode, NodeKind
 from reviewbot.report.escape import visible
+from reviewbot.values import dataclass
 
 NOTHING = "No function with a block is changed, or has a finding."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reviewbot import __version__
 from reviewbot.findings.finding import Finding, Status
@@ -15,6 +14,7 @@ from reviewbot.report.escape import visible
 from reviewbot.report.excerpt import excerpt_of, is_offending
 from reviewbot.report.templating import template
 from reviewbot.report.view import View
+from reviewbot.values import dataclass
 
 WIDTH = 76  # leaves room for a quote or two below the customary 78
 CONTEXT_LINES = 3

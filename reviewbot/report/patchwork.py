@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewbot.findings.finding import Finding, Severity
 from reviewbot.findings.review import Outcome, PatchResult, Review
 from reviewbot.report import phrases
 from reviewbot.report.escape import visible
 from reviewbot.report.view import View
+from reviewbot.values import dataclass
 
 MAX_DESCRIPTION = 120  # the web table shows one line
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
 from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
 from reviewbot.rulebook.primitives import Architecture, Direction, KernelVersion, Primitive
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

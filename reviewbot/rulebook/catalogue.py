@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.reading import Table, read_table
+from reviewbot.values import dataclass
 
 # Fields of an observation that every template may use; what a rule adds beside them is listed in its file as `facts`.
 COMMON_PLACEHOLDERS = frozenset(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from reviewbot.errors import RulebookError
 from reviewbot.rulebook.primitives import Guard, KernelVersion
 from reviewbot.rulebook.reading import Table, read_table
+from reviewbot.values import dataclass
 
 
 class Event(Enum):

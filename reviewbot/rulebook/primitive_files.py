@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from reviewbot.rulebook.primitives import Architecture, Direction, Effect, Guard, KernelVersion, Primitive, Result
 from reviewbot.rulebook.reading import Table, read_table
+from reviewbot.values import dataclass
 
 GENERIC = "generic"
 _OPENERS = (Effect.OPEN, Effect.SAVE)

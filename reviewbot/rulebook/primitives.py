@@ -3,8 +3,9 @@ version."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from reviewbot.values import dataclass
 
 
 class Effect(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from reviewbot.rulebook.policy import Words
 from reviewbot.rulebook.policy_files import load_words
 from reviewbot.rulebook.reading import Table, read_table
+from reviewbot.values import dataclass
 
 
 class Intrinsic(Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.flow import Call
@@ -13,6 +12,7 @@ from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach, Step
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
+from reviewbot.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.csyntax.brackets import closing, split_arguments
@@ -17,6 +16,7 @@ from reviewbot.findings.finding import Place
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.primitives import Primitive
+from reviewbot.values import dataclass
 
 _DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from reviewbot.csyntax.brace_layout import misplaced_brace
@@ -29,6 +29,7 @@ from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.quiet import is_made_quiet, is_quiet
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
+from reviewbot.values import dataclass
 
 _CALL = re.compile(rb"\w+\s*\(")
 

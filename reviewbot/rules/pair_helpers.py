@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from reviewbot.csyntax.base_objects import base_object, source_of
 from reviewbot.csyntax.brackets import closing, split_arguments
@@ -19,6 +18,7 @@ from reviewbot.csyntax.sizes import ObjectKind, evaluate_size, kernel_object
 from reviewbot.graph.code import FunctionCode
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.context import Context
+from reviewbot.values import dataclass
 
 MAX_COPY_BYTES = 1024
 """A copy in a block is a row of single accesses in place: fit for registers and small structures, not for data."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
@@ -15,6 +14,7 @@ from reviewbot.rules.context import Context
 from reviewbot.rules.outcomes import after_success, is_waiting, values_of
 from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs_of_helper
 from reviewbot.rules.quiet import is_harmless, is_quiet
+from reviewbot.values import dataclass
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
 _LOOP_WORDS = frozenset({"for", "while", "do"})

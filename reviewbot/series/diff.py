@@ -4,7 +4,7 @@ kept."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.series.file_header import (
@@ -18,6 +18,7 @@ from reviewbot.series.file_header import (
 from reviewbot.series.hunks import HUNK_HEADER, HunkError, read_hunks
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk, Problem
 from reviewbot.series.paths import git_header_names, strip_prefixes, to_text, unquote, why_unsafe
+from reviewbot.values import dataclass
 
 _GIT = b"diff --git "
 _INDEX = b"Index: "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reviewbot.series.patch import ChangeKind
 from reviewbot.series.paths import DEV_NULL, git_header_names, header_name, strip_one, strip_prefixes, to_text, unquote
+from reviewbot.values import dataclass
 
 _DEV_NULL = DEV_NULL.encode()
 _MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) ([0-7]{5,6})\Z")

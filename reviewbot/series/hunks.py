@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reviewbot.mail.limits import Limits
 from reviewbot.series.patch import Hunk
+from reviewbot.values import dataclass
 
 HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: ?(.*))?\Z", re.DOTALL)
 _MOST_DIGITS = 9

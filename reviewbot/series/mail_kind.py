@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.mail.message import Message
 from reviewbot.series.message_body import has_diff, may_hold_diff
 from reviewbot.series.subject import Subject, parse_subject
+from reviewbot.values import dataclass
 
 # Mails that repeat a patch after it was applied; they come from people's and robots' scripts and set no header that
 # says so.

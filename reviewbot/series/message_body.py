@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from reviewbot.mail.addresses import parse_address
 from reviewbot.mail.message import Address
 from reviewbot.series.file_header import is_extended_header
+from reviewbot.values import dataclass
 
 _IN_BODY_HEADER = re.compile(r"(From|Subject|Date):[ \t]*(.*)", re.IGNORECASE)
 _COMMIT_FROM_LINE = re.compile(r">?From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001\s*\Z")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from reviewbot.mail.message import Address, Message
+from reviewbot.values import dataclass
 
 
 class ChangeKind(Enum):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewbot.mail.headers import is_reply_subject
+from reviewbot.values import dataclass
 
 _REPLY = re.compile(r"\s*[^\s:\[\]]{1,12}(?:\s*\[\d{1,5}\])?\s*[:：]\s*")
 _BRACKETS = re.compile(r"\s*\[((?:[^\[\]]|\[[^\[\]]{0,80}\]){0,300})\]\s*")

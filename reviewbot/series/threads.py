@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reviewbot.series.mail_kind import MailKind, SortedMail
+from reviewbot.values import dataclass
 
 # Mails of one unthreaded series are sent together; patchwork allows 20 minutes, slow mail servers need more.
 _SENT_TOGETHER_S = 24 * 3600.0

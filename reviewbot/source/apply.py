@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.errors import InputError
 from reviewbot.grammar import plural
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk
+from reviewbot.values import dataclass
 
 _SEARCHED_LINES = 20_000_000  # for all hunks of one file
 _SWAPPED = {ChangeKind.ADDED: ChangeKind.DELETED, ChangeKind.DELETED: ChangeKind.ADDED}

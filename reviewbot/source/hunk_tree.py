@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from reviewbot.series.patch import FileChange, Hunk
 from reviewbot.source.apply import ApplyError, sides
 from reviewbot.source.contents import to_blob_id
 from reviewbot.source.words import Suffixes, WordIndex, search_contents
+from reviewbot.values import dataclass
 
 # Line numbers are the sender's word; the longest source file of the kernel has 250,000 lines.
 MAX_LINES = 2_000_000

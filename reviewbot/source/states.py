@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewbot.git import Repository
 from reviewbot.series.patch import ChangeKind, FileChange, Hunk, Patch, Series
@@ -15,6 +15,7 @@ from reviewbot.source.hunk_tree import HunkTree, Lines, learn, to_ranges
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
+from reviewbot.values import dataclass
 
 _LINK = "120000"
 _SHOWN_FAILURES = 3
