@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
-from reviewbot.graph.includes import Includes, to_arch
+from reviewbot.graph.includes import Includes, to_arch, written_includes
 from reviewbot.graph.known import KnownFiles
 from reviewbot.graph.symbols import How, Symbols
 from reviewbot.rulebook.policy import NameMaker
@@ -180,29 +180,53 @@ def test_lookup_by_kind(kinds: tuple[DefinitionKind, ...], name: str, expected: 
     assert [each.path for each in found] == expected
 
 
-def test_includes_come_breadth_first_and_once() -> None:
+def headers(tree: MemoryTree, path: str) -> tuple[str, ...]:
+    return Includes(tree, KnownFiles(tree, WORDS)).headers(path, None).paths
+
+
+def test_headers_of_headers_are_seen_too() -> None:
     tree = MemoryTree(
         {
             "d/a.c": '#include "b.h"\n#include <linux/c.h>\n',
             "d/b.h": '#include "deep.h"\n#include "b.h"\n',
             "d/deep.h": '#include "b.h"\n',
+            "d/not.h": '#include "b.h"\n',
             "include/linux/c.h": '#include "missing.h"\n#include <uapi/linux/c.h>\n',
             "include/uapi/linux/c.h": "",
         }
     )
-    expected = ("d/a.c", "d/b.h", "include/linux/c.h", "d/deep.h", "include/uapi/linux/c.h")
-    assert Includes(tree, KnownFiles(tree, WORDS)).closure("d/a.c", None) == expected
-    assert Includes(tree, KnownFiles(tree, WORDS)).direct("d/a.c", None) == expected[1:3]
+    assert headers(tree, "d/a.c") == ("d/b.h", "d/deep.h", "include/linux/c.h", "include/uapi/linux/c.h")
+    assert headers(tree, "d/deep.h") == ("d/b.h",)
 
 
 def test_an_include_directory_of_the_makefile_counts() -> None:
     tree = MemoryTree({"d/a.c": "#include <x.h>\n", "d/inc/x.h": "", "d/Makefile": "ccflags-y := -I$(src)/inc\n"})
-    assert Includes(tree, KnownFiles(tree, WORDS)).closure("d/a.c", None) == ("d/a.c", "d/inc/x.h")
+    assert headers(tree, "d/a.c") == ("d/inc/x.h",)
 
 
 def test_a_path_never_leaves_the_tree() -> None:
     tree = MemoryTree({"a.c": '#include "../../etc/passwd"\n#include "/etc/passwd"\n'})
-    assert Includes(tree, KnownFiles(tree, WORDS)).closure("a.c", None) == ("a.c",)
+    assert headers(tree, "a.c") == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("#include <a.h>", ("<a.h",)),
+        ('  #\tinclude\t"b.h" /* c */', ('"b.h',)),
+        ("#include_next <c.h>", ("<c.h",)),
+        ("#include<d.h>\r", ("<d.h",)),
+        ("#include HEADER", ()),
+        ("/* #include <e.h> */", ()),
+        ("x #include <f.h>", ()),
+        ("#includes <g.h>", ()),
+        ('include "h.h"', ()),
+        ('#include "i.h\n"', ()),
+    ],
+)
+def test_what_an_include_line_is(line: str, names: tuple[str, ...]) -> None:
+    text = f"{line}\n/* include */\n{line}\n".encode()
+    assert written_includes(text) == names * 2
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from reviewbot.csyntax.definition import Definition
 from reviewbot.graph.includes import Includes
+from reviewbot.values import dataclass
 
 _MAKEFILES = ("Makefile", "Kbuild")
 
@@ -51,10 +51,10 @@ class Asked:
     def dependencies(self, path: str, includes: Includes) -> Dependencies:
         """Everything that was asked for the file, and for the files that this led to."""
         reached = self._reached(path)
-        seen = {each for one in reached for each in includes.known_closure(one)} | reached
+        seen = includes.known_closure(reached) | reached
         return Dependencies(
             whole=frozenset((path, *_makefiles(reached))),
-            seen=frozenset(seen),
+            seen=seen,
             asked=_union(self._asked, reached),
             searched=_union(self._searched, reached),
         )

@@ -4,19 +4,17 @@ where the index knows them already from another tree."""
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from reviewbot.graph.closures import FileSet, numbers_in
 from reviewbot.graph.word_index import shared_index
 from reviewbot.source.tree import SourceTree
 
 INDEX_AFTER = 100
 """So many questions cost as much as an index of all the headers they are about: a hook asks fewer, a scan many more."""
 
-_LISTS = 16  # lists of paths for which the place of each text is kept
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-_ABSENT = -1
 
 
 @lru_cache(maxsize=64)
@@ -33,29 +31,25 @@ class HeaderWords:
         self._questions = 0
         self._bytes: dict[str, bytes] = {}
         self._index = shared_index()
-        self._numbers: dict[str, int] = {}
-        # id of a list -> the list, kept alive so that its id stays its own, and where in it each text stands
-        self._places: OrderedDict[int, tuple[Sequence[str], dict[int, list[int]]]] = OrderedDict()
+        self._indexed = 0  # the files that the index has, as bits
+        self._files_of: dict[int, list[int]] = {}  # number of a text in the index -> numbers of the files that hold it
 
-    def holding(self, words: Collection[str], paths: Sequence[str]) -> list[str]:
-        """Those of the paths, in their order, that may hold one of the words; the caller looks for the word itself. The
-        list must stay the same object from question to question."""
+    def holding(self, words: Collection[str], headers: FileSet) -> list[str]:
+        """Those of the headers, by name, that may hold one of the words; the caller looks for the word itself."""
         wanted = [word.encode() for word in words]
-        if self._is_indexed(paths):
-            places = self._places_in(paths)  # first: it takes the texts of these paths into the index
-            return _among(paths, places, self._index.holding(wanted))
-        return [path for path in paths if any(word in self._data(path) for word in wanted)]
+        if self._is_indexed(headers):
+            return self._among(headers, self._index.holding(wanted))
+        return [path for path in headers.paths if any(word in self._data(path) for word in wanted)]
 
-    def defining(self, macro: str, paths: Sequence[str]) -> list[str]:
-        """The paths, in their order, that may have a #define of that name."""
+    def defining(self, macro: str, headers: FileSet) -> list[str]:
+        """The headers, by name, that may have a #define of that name."""
         name = macro.encode()
-        if self._is_indexed(paths):
-            places = self._places_in(paths)
-            return _among(paths, places, self._index.defining(name))
+        if self._is_indexed(headers):
+            return self._among(headers, self._index.defining(name))
         with_blank, with_tab = b"define " + name, b"define\t" + name
         return [
             path
-            for path in paths
+            for path in headers.paths
             if (with_blank in (data := self._data(path)) or with_tab in data) and name in _DEFINED.findall(data)
         ]
 
@@ -63,14 +57,18 @@ class HeaderWords:
         """Whether the file itself has a #define of that name."""
         return macro.encode() in defined_in(self._tree.read(path) or b"")
 
-    def _is_indexed(self, paths: Sequence[str]) -> bool:
-        """Whether the index shall answer."""
+    def _is_indexed(self, headers: FileSet) -> bool:
+        """Whether the index shall answer; it then has all of these headers."""
         self._questions += 1
-        if self._questions == 1 and self._knows_most(paths):
+        if self._questions == 1 and self._knows_most(headers.paths):
             self._questions += INDEX_AFTER
         if self._questions == INDEX_AFTER + 1:
             self._bytes.clear()
-        return self._questions > INDEX_AFTER
+        if self._questions <= INDEX_AFTER:
+            return False
+        if headers.bits & ~self._indexed:
+            self._take_in(headers)
+        return True
 
     def _knows_most(self, paths: Sequence[str]) -> bool:
         if self._index.is_empty:
@@ -78,35 +76,25 @@ class HeaderWords:
         keys = filter(None, map(self._tree.blob_id, paths))
         return sum(self._index.number(key) is None for key in keys) <= len(paths) // 8
 
-    def _places_in(self, paths: Sequence[str]) -> dict[int, list[int]]:
-        kept = self._places.get(id(paths))
-        if kept is not None:
-            self._places.move_to_end(id(paths))
-            return kept[1]
-        self._number_all(paths)
-        places: dict[int, list[int]] = {}
-        for place, path in enumerate(paths):
-            places.setdefault(self._numbers[path], []).append(place)
-        self._places[id(paths)] = paths, places
-        if len(self._places) > _LISTS:
-            self._places.popitem(last=False)
-        return places
-
-    def _number_all(self, paths: Sequence[str]) -> None:
-        keys = {path: self._tree.blob_id(path) for path in paths if path not in self._numbers}
-        unknown = {key: path for path, key in keys.items() if key and self._index.number(key) is None}
+    def _take_in(self, headers: FileSet) -> None:
+        keys = {}
+        for number in numbers_in(headers.bits & ~self._indexed):
+            path = headers.numbers.path(number)
+            if key := self._tree.blob_id(path):
+                keys[number] = (key, path)
+        unknown = {key: path for key, path in keys.values() if self._index.number(key) is None}
         self._index.add((key, self._tree.read(path) or b"") for key, path in unknown.items())
-        for path, key in keys.items():
-            number = self._index.number(key) if key else None
-            self._numbers[path] = _ABSENT if number is None else number
+        for number, (key, _) in keys.items():
+            if (text := self._index.number(key)) is not None:
+                self._files_of.setdefault(text, []).append(number)
+        self._indexed |= headers.bits
+
+    def _among(self, headers: FileSet, texts: Collection[int]) -> list[str]:
+        files = (number for text in texts for number in self._files_of.get(text, ()) if headers.has(number))
+        return sorted(map(headers.numbers.path, files))
 
     def _data(self, path: str) -> bytes:
         data = self._bytes.get(path)
         if data is None:
             data = self._bytes[path] = self._tree.read(path) or b""
         return data
-
-
-def _among(paths: Sequence[str], places: dict[int, list[int]], numbers: set[int]) -> list[str]:
-    found = [place for number in numbers if number in places for place in places[number]]
-    return [paths[place] for place in sorted(found)]

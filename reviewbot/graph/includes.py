@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import deque
-from functools import cached_property, lru_cache
+import sys
+from collections import OrderedDict
+from collections.abc import Collection
+from functools import cached_property
 
+from reviewbot.graph.closures import FileNumbers, FileSet, numbers_in, reach_of
 from reviewbot.graph.kbuild import include_directories
 from reviewbot.graph.known import KnownFiles
 from reviewbot.source.tree import SourceTree
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
-_LIMIT = 6000  # files in one closure; Linux 6.1 needs about 1000 for one architecture
+_INCLUDE = re.compile(rb'include(?:_next)?[ \t]*(?:("[^"\n]+)"|(<[^>\n]+)>)')
+_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*")
+_CLOSURES_KEPT = 6  # architectures and -I directories for which the closures of headers are kept
 
 # User-mode Linux takes the headers of the machine it runs on (arch/um/Makefile: HEADER_ARCH, HOST_DIR).
 _HOSTED = {"um": ("arch/x86/um", "arch/um/include/shared", "arch/x86/include")}
 
-Written = tuple[bool, str]  # whether in quotes, and the name
+_Key = tuple[str | None, tuple[str, ...]]
 
 
 def to_arch(path: str) -> str | None:
@@ -36,14 +40,14 @@ def to_arch(path: str) -> str | None:
     return "um" if parts[1:3] == ["x86", "um"] else parts[1]
 
 
-@lru_cache(maxsize=256)
-def _written(data: bytes) -> tuple[Written, ...]:
-    """The #include lines of a file; files that two trees share are read once."""
-    if b"include" not in data:
-        return ()
-    return tuple(
-        (quoted != b"", (quoted or angled).decode("utf-8", "replace")) for quoted, angled in _INCLUDE.findall(data)
-    )
+def written_includes(data: bytes) -> tuple[str, ...]:
+    """The names behind the #includes of a file, each with the `"` or `<` before it."""
+    found = []
+    for match in _INCLUDE.finditer(data):
+        start = match.start()
+        if _DIRECTIVE.fullmatch(data, data.rfind(b"\n", 0, start) + 1, start):
+            found.append((match[1] or match[2]).decode("utf-8", "replace"))
+    return tuple(found)
 
 
 class Includes:
@@ -53,91 +57,107 @@ class Includes:
         self._tree = tree
         self._known = known
         self._wanted_arches = arches
-        self._closures: dict[tuple[str, str | None], tuple[str, ...]] = {}
-        self._asked: dict[str, list[tuple[str, str | None]]] = {}
-        self._headers: dict[tuple[str, str | None], tuple[str, ...]] = {}
+        self._numbers = FileNumbers()
+        # (architecture, -I directories) -> header -> the bits of its closure; the last used at the end
+        self._reached: OrderedDict[_Key, dict[str, int]] = OrderedDict()
+        self._places: dict[_Key, dict[str, tuple[str, ...]]] = {}
+        self._headers: dict[str, dict[str | None, FileSet]] = {}
+        self._seen: dict[str, int] = {}
         self._own_directories: dict[str, tuple[str, ...]] = {}
 
-    def closure(self, path: str, arch: str | None) -> tuple[str, ...]:
-        """The file itself, the files it includes, then breadth first; each once, at most 6000.
+    def headers(self, path: str, arch: str | None) -> FileSet:
+        """The files that the file includes, those that they include, and so on, without the file itself.
 
-        With `arch` None an <asm/x.h> stands for that header of every architecture.
-        """
-        key = (path, arch)
-        if key not in self._closures:
-            self._closures[key] = self._walk(path, arch)
-            self._asked.setdefault(path, []).append(key)
-        return self._closures[key]
-
-    def headers(self, path: str, arch: str | None) -> tuple[str, ...]:
-        """The closure without the file itself; the same object each time, for those who keep something about it."""
-        key = (path, arch)
-        if key not in self._headers:
-            self._headers[key] = self.closure(path, arch)[1:]
-        return self._headers[key]
+        With `arch` None an <asm/x.h> stands for that header of every architecture."""
+        kept = self._headers.setdefault(path, {})
+        if arch not in kept:
+            bits = self._reach(path, arch) & ~self._numbers.known_bit(path)
+            kept[arch] = FileSet(bits, self._numbers)
+            self._seen[path] = self._seen.get(path, 0) | bits
+        return kept[arch]
 
     def forget(self, path: str) -> None:
         """Let go of what a file sees beside its closures, which `known_closure` goes on telling."""
-        for key in self._asked.get(path, ()):
-            self._headers.pop(key, None)
+        self._headers.pop(path, None)
 
-    def known_closure(self, path: str) -> frozenset[str]:
-        """The files in every closure of the file that was asked for so far."""
-        return frozenset().union(*(self._closures[key] for key in self._asked.get(path, ())))
+    def known_closure(self, paths: Collection[str]) -> frozenset[str]:
+        """The files in every closure that was asked for so far for one of these files."""
+        bits = 0
+        for path in paths:
+            bits |= self._seen.get(path, 0)
+        return frozenset(map(self._numbers.path, numbers_in(bits)))
 
-    def direct(self, path: str, arch: str | None) -> tuple[str, ...]:
-        """The files that the file includes itself, in order."""
-        return self._edges_of(path, arch, self._directories_of(path))
-
-    def _walk(self, path: str, arch: str | None) -> tuple[str, ...]:
+    def _reach(self, path: str, arch: str | None) -> int:
         directories = self._directories_of(path)
-        seen = {path: None}
-        queue = deque([path])
-        while queue and len(seen) < _LIMIT:
-            current = queue.popleft()
-            current_arch = arch or to_arch(current)
-            for included in self._edges_of(current, current_arch, directories):
-                if included not in seen:
-                    seen[included] = None
-                    queue.append(included)
-        return tuple(seen)
+
+        def edges(current: str) -> tuple[str, ...]:
+            return self._edges_of(current, arch or to_arch(current), directories)
+
+        key = (arch, directories)
+        reached = self._reached.setdefault(key, {})
+        self._reached.move_to_end(key)
+        if len(self._reached) > _CLOSURES_KEPT:
+            self._reached.popitem(last=False)
+        return reach_of(edges(path), edges, reached, self._numbers)
 
     def _edges_of(self, path: str, arch: str | None, directories: tuple[str, ...]) -> tuple[str, ...]:
         edges = self._known.edges(path, arch, directories)
         if path not in edges:
+            places = self._places.setdefault((arch, directories), {})
             found: dict[str, None] = {}
-            for is_quoted, name in self._written_in(path):
-                found.update(dict.fromkeys(self._find(path, is_quoted, name, arch, directories)))
+            for written in self._written_in(path):
+                found.update(dict.fromkeys(self._find(path, written, arch, directories, places)))
             found.pop(path, None)
             edges[path] = tuple(found)
         return edges[path]
 
-    def _written_in(self, path: str) -> tuple[Written, ...]:
-        return _written(self._tree.read(path) or b"")
+    def _written_in(self, path: str) -> tuple[str, ...]:
+        written = self._known.written(path)
+        if path not in written:
+            written[path] = tuple(map(sys.intern, written_includes(self._tree.read(path) or b"")))
+        return written[path]
 
     def _find(
-        self, path: str, is_quoted: bool, name: str, arch: str | None, directories: tuple[str, ...]
+        self,
+        path: str,
+        written: str,
+        arch: str | None,
+        directories: tuple[str, ...],
+        places: dict[str, tuple[str, ...]],
     ) -> tuple[str, ...]:
-        beside = (posixpath.dirname(path),) if is_quoted else ()
-        found = self._first(name, (*beside, *directories, *_arch_directories(arch), "include", "include/uapi"), path)
-        if found is not None:
-            return (found,)
-        if not name.startswith("asm/"):
-            return ()
-        generic = self._first(f"asm-generic/{name[4:]}", ("include", "include/uapi"), path)
-        if arch is not None:
-            return (generic,) if generic else ()
-        return (*self._of_every_arch(name), *((generic,) if generic else ()))
+        name = written[1:]
+        if written[0] == '"':
+            beside = self._existing(posixpath.dirname(path), name)
+            if beside is not None and beside != path:
+                return (beside,)
+        if name not in places:
+            searched = (*directories, *_arch_directories(arch), "include", "include/uapi")
+            found = (self._existing(directory, name) for directory in searched)
+            places[name] = tuple(each for each in found if each is not None)
+        for place in places[name]:
+            if place != path:
+                return (place,)
+        return self._generic(path, name, arch) if name.startswith("asm/") else ()
 
-    def _first(self, name: str, directories: tuple[str, ...], asker: str) -> str | None:
-        for directory in directories:
-            candidate = posixpath.normpath(f"{directory}/{name}") if directory else posixpath.normpath(name)
-            if candidate in self._paths and candidate != asker:
-                return candidate
-        return None
+    def _generic(self, path: str, name: str, arch: str | None) -> tuple[str, ...]:
+        """What stands for an <asm/x.h> that is found nowhere."""
+        spelled = f"asm-generic/{name[4:]}"
+        found = (self._existing(directory, spelled) for directory in ("include", "include/uapi"))
+        generic = next((each for each in found if each is not None and each != path), None)
+        own = (generic,) if generic else ()
+        return own if arch is not None else (*self._of_every_arch(name), *own)
+
+    def _existing(self, directory: str, name: str) -> str | None:
+        candidate = f"{directory}/{name}" if directory else name
+        if "./" in candidate or "//" in candidate:
+            candidate = posixpath.normpath(candidate)
+        return self._paths.get(candidate)
 
     def _of_every_arch(self, name: str) -> tuple[str, ...]:
-        found = (self._first(name, _arch_directories(arch), "") for arch in self._arches)
+        found = []
+        for arch in self._arches:
+            places = (self._existing(directory, name) for directory in _arch_directories(arch))
+            found.append(next(filter(None, places), None))
         return tuple(dict.fromkeys(path for path in found if path))
 
     def _directories_of(self, path: str) -> tuple[str, ...]:
@@ -147,8 +167,9 @@ class Includes:
         return self._own_directories[directory]
 
     @cached_property
-    def _paths(self) -> frozenset[str]:
-        return frozenset(self._tree.paths())
+    def _paths(self) -> dict[str, str]:
+        """path -> the same text, of which every edge then has the one object."""
+        return {path: path for path in self._tree.paths()}
 
     @cached_property
     def _arches(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakKeyDictionary
 
 from reviewbot.csyntax.definition import Definition
@@ -11,6 +11,7 @@ from reviewbot.csyntax.made_functions import Made
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 Edges = dict[tuple[str | None, tuple[str, ...]], dict[str, tuple[str, ...]]]
 """(architecture, -I directories) -> file -> the files that it includes."""
@@ -20,10 +21,11 @@ _Found = dict[tuple[str, str], tuple[Definition, ...]]
 
 @dataclass(slots=True)
 class Known:
-    """`in_file` and `tags_in_file`: (name, path) -> what the file defines under that name. `made`: path -> the
-    functions that its macros make."""
+    """`written`: path -> the names behind its #includes. `in_file` and `tags_in_file`: (name, path) -> what the file
+    defines under that name. `made`: path -> the functions that its macros make."""
 
     edges: Edges = field(default_factory=dict)
+    written: dict[str, tuple[str, ...]] = field(default_factory=dict)
     in_file: _Found = field(default_factory=dict)
     tags_in_file: _Found = field(default_factory=dict)
     made: dict[str, Made] = field(default_factory=dict)
@@ -47,6 +49,10 @@ class KnownFiles:
         """file -> the files that it includes, where to keep and find those of `path`."""
         edges = self._own.edges if path in self._changed else self._shared_edges
         return edges.setdefault((arch, directories), {})
+
+    def written(self, path: str) -> dict[str, tuple[str, ...]]:
+        """Where to keep and find the names that `path` includes."""
+        return (self._own if path in self._changed else self._shared).written
 
     def in_file(self, path: str) -> _Found:
         """Where to keep and find what `path` defines."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
 
@@ -24,6 +23,7 @@ from reviewbot.graph.includes import Includes, to_arch
 from reviewbot.graph.known import KnownFiles
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
+from reviewbot.values import dataclass
 
 _CALLABLE = frozenset(
     (
@@ -195,7 +195,7 @@ class Symbols:
     def _pasted(self, name: str, from_path: str, arch: str | None) -> list[Definition]:
         """The functions of that name whose names macros of the headers paste: the word stands nowhere."""
         self.asked.note(name.split("_"), from_path)
-        made = (self._made(path) for path in self._includes.headers(from_path, arch))
+        made = (self._made(path) for path in self._includes.headers(from_path, arch).paths)
         return [found for each in made for found in each.functions.get(name, ())]
 
     def _made(self, path: str) -> Made:
@@ -220,7 +220,7 @@ class Symbols:
         headers = self._includes.headers(from_path, arch)
         if name in self._holders:
             holders = self._holders[name]
-            return [path for path in headers if path in holders]
+            return [path for path in headers.paths if path in holders]
         return self._header_words.holding(self._spellings(name), headers)
 
     def _find_tags(self, name: str, path: str) -> tuple[Definition, ...]:
