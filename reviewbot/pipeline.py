@@ -72,7 +72,8 @@ def review(
     sights = _sights(book, options)
     followed = follow(looked_at, book, _look(sights, options), tell.advance, show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
-    verdicts = judge(followed.lives, book.catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
+    catalogue = book.catalogue if followed.lives else {}  # a clean commit need not read it
+    verdicts = judge(followed.lives, catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
         tell.start("looking for fixes")
         verdicts = timed("looking for fixes", lambda: with_edits(verdicts, book), verdicts)

@@ -21,6 +21,8 @@ def cache(action: str) -> int:
     if action == "clear":
         try:
             database.clear()
+            for path in (*database.path.parent.glob("rules-*.json"), database.path.with_name("hook-words")):
+                path.unlink(missing_ok=True)
         except OSError as error:
             raise DeliveryError(f"{database.path}: the cache cannot be deleted: {error.strerror}.") from error
         click.echo(f"{database.path}: {_megabytes(size_bytes)} deleted")

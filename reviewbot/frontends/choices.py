@@ -27,9 +27,10 @@ def to_cpu_choice(section: settings.ReviewSection, book: Rulebook) -> CpuChoice:
     if section.mitigations not in (None, *_SWITCHED):
         raise UsageError(f"mitigations can be on or off, not {section.mitigations!r}.")
     mitigations = None if section.mitigations is None else _SWITCHED[section.mitigations]
-    names = [name for model in book.cpu_models.values() for name in (model.name, *model.aliases)]
-    if section.cpu and section.cpu.lower() not in map(str.lower, names):
-        raise unknown("CPU model", section.cpu, names)
+    if section.cpu:  # else the models need not be read
+        names = [name for model in book.cpu_models.values() for name in (model.name, *model.aliases)]
+        if section.cpu.lower() not in map(str.lower, names):
+            raise unknown("CPU model", section.cpu, names)
     return CpuChoice(
         model=find_cpu(book, section.cpu) if section.cpu else None,
         environment=Environment(mitigations=mitigations, kernel=to_version(section.kernel)),

@@ -59,9 +59,10 @@ def prepare(wish: Wish, layers: Sequence[Layer], tell: Progress = NOBODY) -> Rea
     )
     section, _ = settings.section("review", [*layers, given])
     limits, _ = settings.section("limits", layers)
-    book = replace(load_rulebook(wish.rules), limits=limits.code)
+    kept = None if wish.no_cache else cache_dir()
+    book = replace(load_rulebook(wish.rules, kept), limits=limits.code)
     options = ReviewOptions(
-        cache=None if wish.no_cache else cache_dir(),
+        cache=kept,
         tell=tell,
         complain=say,
         show_all=wish.everything,

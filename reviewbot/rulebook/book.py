@@ -11,6 +11,7 @@ from reviewbot.errors import RulebookError
 from reviewbot.rulebook.catalogue import CatalogueEntry, load_catalogue
 from reviewbot.rulebook.cpu_models import CpuModel, load_cpu_models
 from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
+from reviewbot.rulebook.parsed import use_kept
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.policy_files import ANY_ARCH, load_policies, load_words
 from reviewbot.rulebook.primitive_files import GENERIC, ArchPrimitives, load_primitives
@@ -82,8 +83,9 @@ def arch_of(path: str) -> str | None:
 
 
 @cache
-def load_rulebook(directory: Path | None = None) -> Rulebook:
-    """Reads and checks `directory`, by default the rules that come with reviewbot. Raises RulebookError.
+def load_rulebook(directory: Path | None = None, cache_in: Path | None = None) -> Rulebook:
+    """Reads and checks `directory`, by default the rules that come with reviewbot; those are parsed once and kept in
+    the directory `cache_in`, if that is given. Raises RulebookError.
 
     Of the rules that come with reviewbot the catalogue and the CPU models are read when they are first asked for: a run
     that finds nothing needs neither, and reading them is half of the time.
@@ -91,6 +93,10 @@ def load_rulebook(directory: Path | None = None) -> Rulebook:
     root = directory or _shipped_rules()
     if not root.is_dir():
         raise RulebookError(f"{root}: there is no such directory of rules.")
+    files = _files(root)
+    version = _hash(files)
+    if directory is None and cache_in is not None:
+        use_kept(files.values(), version, cache_in)
     architectures = load_primitives(root)
     _check_references(architectures)
     if directory is not None:
@@ -98,7 +104,7 @@ def load_rulebook(directory: Path | None = None) -> Rulebook:
         _cpu_models(root)
     return Rulebook(
         directory=root,
-        version=_hash(root),
+        version=version,
         architectures=architectures,
         policies=load_policies(root),
         words=load_words(root),
@@ -123,10 +129,19 @@ def _shipped_rules() -> Path:
     return shipped if shipped.is_dir() else package.parent / "rules"
 
 
-def _hash(root: Path) -> str:
+def _files(root: Path) -> dict[str, bytes]:
+    """Every file of the rules by its name below `root`."""
+    paths = ((path.relative_to(root).as_posix(), path) for path in sorted(root.rglob("*.toml")))
+    try:
+        return {name: path.read_bytes() for name, path in paths}
+    except OSError as error:
+        raise RulebookError(f"{error.filename}: cannot be read ({error.strerror}).") from error
+
+
+def _hash(files: Mapping[str, bytes]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.toml")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for name, data in files.items():
+        digest.update(name.encode() + b"\0" + data + b"\0")
     return digest.hexdigest()
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from enum import Enum
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from reviewbot.errors import RulebookError
+from reviewbot.rulebook.parsed import parse
 from reviewbot.rulebook.primitives import KernelVersion
 
 _Choice = TypeVar("_Choice", bound=Enum)
@@ -136,8 +136,8 @@ def read_table(path: Path, root: Path) -> Table:
     """The top table of `path`; complaints name the file relative to `root`. Raises RulebookError if it is not TOML."""
     label = path.relative_to(root).as_posix()
     try:
-        return Table(tomllib.loads(path.read_text(encoding="utf-8")), label)
+        return Table(parse(path.read_bytes()), label)
     except (OSError, UnicodeDecodeError) as error:
         raise RulebookError(f"{label}: cannot be read ({error}).") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise RulebookError(f"{label}: is not valid TOML: {error}.") from error
