@@ -19,7 +19,7 @@ from reviewbot.frontends import guard
 from reviewbot.frontends.cli import cli
 from reviewbot.frontends.commands import COMMANDS, overview
 from reviewbot.frontends.options import FORMAT_NAMES
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from tests.repositories import commit, git, make_repository, write
 from tests.test_pipeline import FILL, FILL_TEXT, FRAME, FRAME_TEXT
 

@@ -22,7 +22,7 @@ from reviewbot.git import Repository
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.mail.mailbox import read_mail_bytes
 from reviewbot.pipeline import ReviewOptions, review, review_on_tree, review_range
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.view import View
 from reviewbot.rulebook.book import Rulebook, load_rulebook
 from reviewbot.rulebook.limits import CodeLimits

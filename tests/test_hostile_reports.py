@@ -11,10 +11,10 @@ from reviewbot.findings.finding import Finding, Gap, HeldBack, Link
 from reviewbot.findings.review import Review
 from reviewbot.mail.mailbox import read_mail_bytes
 from reviewbot.pipeline import ReviewOptions, review
-from reviewbot.report import FORMATS
 from reviewbot.report.block_graph import to_dot, to_svg
 from reviewbot.report.escape import MAX_LINE, MAX_WORD, shortened, visible
 from reviewbot.report.excerpt import byte_column
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.view import View
 from reviewbot.rulebook.book import load_rulebook
 from reviewbot.series.from_mail import choose_series, find_series

@@ -118,3 +118,22 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
 
 def test_a_macro_that_only_stands_nearby_is_no_reason_to_look() -> None:
     assert quiet(" #define pr_fmt(x) x\n \n-static int a;\n+static int b;\n")
+
+
+def test_a_hook_without_options_wishes_what_the_command_line_gives_without_any() -> None:
+    """It is answered without the parser, which must say the same."""
+    from reviewbot.frontends.hook import hook
+    from reviewbot.frontends.options import to_wish
+    from reviewbot.frontends.wish import Wish
+
+    with hook.make_context("hook", []) as context:
+        given = dict(context.params)
+    assert to_wish(given) == Wish()
+    assert given == {
+        "arguments": (),
+        "push": False,
+        "install": False,
+        "uninstall": False,
+        "force": False,
+        "strict": False,
+    }

@@ -19,7 +19,7 @@ from reviewbot.findings.waivers import read_waivers
 from reviewbot.frontends import settings
 from reviewbot.frontends.cli import cli
 from reviewbot.frontends.exits import Exit
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.json import schema
 from tests.expectations import FIXTURES, small_tree
 from tests.repositories import ENVIRONMENT, commit, git, make_repository

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from reviewbot.findings.finding import Finding, Gap, HeldBack, Severity, Status
 from reviewbot.findings.review import Outcome, Review
 from reviewbot.findings.triage import NOT_CHANGED
-from reviewbot.report import FORMATS, phrases
+from reviewbot.report import phrases
 from reviewbot.report.escape import visible
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.view import View
 from tests import reviews
 

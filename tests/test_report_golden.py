@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reviewbot import __version__
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.view import View
 from tests import reviews
 

@@ -11,7 +11,7 @@ import pytest
 import reviewbot.report
 from reviewbot.findings.finding import Gap
 from reviewbot.findings.review import Outcome
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.html import OVERVIEW_FROM
 from reviewbot.report.view import View
 from tests import reviews

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reviewbot.findings.finding import Status
-from reviewbot.report import FORMATS
+from reviewbot.report.formats import FORMATS
 from reviewbot.report.view import View
 from tests import reviews
 

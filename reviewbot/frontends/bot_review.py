@@ -16,9 +16,9 @@ from reviewbot.findings.waivers import hold_back, read_waivers
 from reviewbot.frontends.bot_setup import identity
 from reviewbot.frontends.exits import FailOn
 from reviewbot.frontends.isolation import review_apart
-from reviewbot.frontends.options import Wish
 from reviewbot.frontends.progress import progress
 from reviewbot.frontends.reviewing import Ready, prepare
+from reviewbot.frontends.wish import Wish
 from reviewbot.git import Repository
 from reviewbot.report.escape import visible
 from reviewbot.report.view import View
@@ -88,24 +88,4 @@ def _first_that_applies(review_on: Callable[[str | None], Review], bases: Sequen
     return best[1]
 
 
-NO_WISH = Wish(
-    format="terminal",
-    output=None,
-    cpu=None,
-    everything=False,
-    fail_on=FailOn.WARNING,
-    mitigations=None,
-    kernel=None,
-    min_cycles=None,
-    base_rate=None,
-    no_cache=False,
-    colour=None,
-    quiet=False,
-    verbose=False,
-    baseline=None,
-    write_baseline=None,
-    fix_patch=None,
-    graph=None,
-    config=None,
-    rules=None,
-)
+NO_WISH = Wish(fail_on=FailOn.WARNING)

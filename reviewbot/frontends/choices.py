@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from reviewbot.errors import UsageError
 from reviewbot.frontends import settings
-from reviewbot.frontends.options import unknown
 
 if TYPE_CHECKING:
     from reviewbot.cost.environment import CpuChoice
@@ -30,6 +29,8 @@ def to_cpu_choice(section: settings.ReviewSection, book: Rulebook) -> CpuChoice:
     if section.cpu:  # else the models need not be read
         names = [name for model in book.cpu_models.values() for name in (model.name, *model.aliases)]
         if section.cpu.lower() not in map(str.lower, names):
+            from reviewbot.frontends.options import unknown
+
             raise unknown("CPU model", section.cpu, names)
     return CpuChoice(
         model=find_cpu(book, section.cpu) if section.cpu else None,

@@ -127,7 +127,15 @@ def _is_quiet_commit() -> bool:
 
 
 def _run(arguments: list[str]) -> int:
-    """Without click's own `main`, which has its own ideas of broken pipes and interrupts."""
+    """Without click's own `main`, which has its own ideas of broken pipes and interrupts. A hook without options needs
+    no parser, whose import takes longer than all that git does for it."""
+    if arguments == ["hook"] and "_REVIEWBOT_COMPLETE" not in os.environ:
+        from reviewbot.frontends.hook_review import review_hook
+        from reviewbot.frontends.wish import Wish
+
+        status = review_hook(Wish())
+        sys.stdout.flush()
+        return int(status)
     from reviewbot.frontends.cli import cli
 
     if "_REVIEWBOT_COMPLETE" in os.environ:

@@ -10,16 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from reviewbot.frontends.exits import FailOn
-from reviewbot.values import dataclass
+from reviewbot.frontends.wish import Wish
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# formats that carry suggested changes
-_WITH_EDITS = ("json", "sarif", "rdjson")
-# the same for a whole tree, where trying out every edit takes as long as finding what it mends
-_WITH_EDITS_OF_TREE = ("sarif", "rdjson")
-# formats that show what runs inside blocks
-_WITH_GRAPHS = ("html",)
 GRAPH_SUFFIXES = (".dot", ".svg")
 FORMAT_NAMES = ("terminal", "text", "json", "sarif", "rdjson", "github", "b4", "html", "mail", "patchwork")
 
@@ -36,43 +30,6 @@ directory_option = click.option(
     metavar="DIR",
     help="Work in this directory instead of the current one.",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What the command line asks of any review; None means that it was not said."""
-
-    format: str
-    output: Path | None
-    no_cache: bool
-    cpu: str | None
-    everything: bool
-    fail_on: FailOn | None
-    mitigations: str | None
-    kernel: str | None
-    min_cycles: float | None
-    base_rate: str | None
-    colour: bool | None
-    quiet: bool
-    verbose: bool
-    baseline: Path | None
-    write_baseline: Path | None
-    fix_patch: Path | None
-    graph: Path | None
-    config: Path | None
-    rules: Path | None
-
-    @property
-    def wants_edits(self) -> bool:
-        return self.fix_patch is not None or self.format in _WITH_EDITS
-
-    @property
-    def wants_edits_of_tree(self) -> bool:
-        return self.fix_patch is not None or self.format in _WITH_EDITS_OF_TREE
-
-    @property
-    def wants_graphs(self) -> bool:
-        return self.graph is not None or self.format in _WITH_GRAPHS
 
 
 def complete_cpu(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from reviewbot.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ def progress(*, quiet: bool, forks: bool = False) -> Iterator[Progress]:
 
 def command_progress(*, quiet: bool, forks: bool = False) -> Progress:
     """`progress` until the click command that is running ends."""
+    import click
+
     return click.get_current_context().with_resource(progress(quiet=quiet, forks=forks))
 
 

@@ -12,8 +12,8 @@ from reviewbot.frontends.options import review_options, to_wish
 
 if TYPE_CHECKING:
     from reviewbot.findings.review import Review
-    from reviewbot.frontends.options import Wish
     from reviewbot.frontends.reviewing import Ready
+    from reviewbot.frontends.wish import Wish
     from reviewbot.mail.limits import Limits
     from reviewbot.mail.mailbox import MailInput
     from reviewbot.series.patch import Series

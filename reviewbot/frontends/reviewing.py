@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from reviewbot.config import Layer, cache_dir
 from reviewbot.findings.review import Review
 from reviewbot.findings.waivers import hold_back, new_baseline, read_baseline, read_waivers, why_accepted
-from reviewbot.frontends import output, settings
+from reviewbot.frontends import settings
 from reviewbot.frontends.choices import to_cpu_choice
 from reviewbot.frontends.exits import Exit, exit_code
 from reviewbot.frontends.guard import say
-from reviewbot.frontends.options import Wish
+from reviewbot.frontends.wish import Wish
 from reviewbot.grammar import plural
 from reviewbot.progress import Progress
 from reviewbot.values import dataclass
@@ -87,6 +87,8 @@ def conclude(
     ready.options.tell.stop()
     review = _above(ready.section.min_cycles, hold_back(made, waivers, baseline, date.today()))
     if wish.write_baseline:
+        from reviewbot.frontends import output
+
         output.write_file("the baseline", new_baseline(review, baseline), wish.write_baseline)
     if wish.fix_patch:
         _write_fixes(review, wish.fix_patch)
@@ -97,7 +99,8 @@ def conclude(
     told = [each for each in review.findings if not only_findings or _stands(each)]
     if is_silent and not told and not wish.output:
         return status
-    from reviewbot.report import FORMATS
+    from reviewbot.frontends import output
+    from reviewbot.report.formats import FORMATS
 
     text = FORMATS[wish.format].render(review, _view(wish, ready))
     output.emit(text, wish.output, for_people=wish.format in output.FOR_PEOPLE)
@@ -138,6 +141,7 @@ def _above(least: float | None, review: Review) -> Review:
 
 
 def _view(wish: Wish, ready: Ready) -> View:
+    from reviewbot.frontends import output
     from reviewbot.report.view import RuleText, View
 
     rules = tuple(
@@ -155,12 +159,14 @@ def _view(wish: Wish, ready: Ready) -> View:
 
 
 def _write_fixes(review: Review, path: Path) -> None:
+    from reviewbot.frontends import output
     from reviewbot.report import fix_patch
 
     output.write_file("the patch with fixes", fix_patch.render(review), path)
 
 
 def _write_graphs(review: Review, path: Path) -> None:
+    from reviewbot.frontends import output
     from reviewbot.report.block_graph import to_dot, to_svg
 
     output.write_file("the graph", (to_dot if path.suffix == ".dot" else to_svg)(review.graphs), path)
