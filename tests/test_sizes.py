@@ -6,9 +6,13 @@ from collections.abc import Collection
 
 import pytest
 
+from reviewbot.csyntax.abi import Abi, DataModel
 from reviewbot.csyntax.base_objects import base_object
+from reviewbot.csyntax.c_declarations import parse_type
+from reviewbot.csyntax.c_tokens import tokenise
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.least_size import LeastSize
 from reviewbot.csyntax.sizes import (
     FunctionScope,
     ObjectKind,
@@ -296,6 +300,54 @@ def test_size_is_unknown(expression: str, reason: str) -> None:
     result = evaluate_size(expression.encode(), END, SCOPE, lookup)
     assert (result.ilp32, result.lp64, result.form) == (None, None, SizeForm.UNKNOWN)
     assert result.reason and reason in result.reason
+
+
+@pytest.mark.parametrize("expression", [case[0] for case in (*KNOWN, *UNKNOWN)], ids=lambda text: text[:40])
+def test_enough_changes_only_what_is_above_it(expression: str) -> None:
+    """Up to that many bytes the size is exact; above it is some number above, or unknown as it is without."""
+    exact = evaluate_size(expression.encode(), END, SCOPE, lookup)
+    for enough in (0, 1, 4, 8, 12, 39):
+        result = evaluate_size(expression.encode(), END, SCOPE, lookup, enough=enough)
+        for size, told in ((exact.ilp32, result.ilp32), (exact.lp64, result.lp64)):
+            if size is not None and size <= enough:
+                assert told == size
+            else:
+                assert told is None or told > enough
+
+
+def test_a_large_structure_is_told_by_its_first_members() -> None:
+    """No header is searched for the types of the others."""
+    asked = []
+
+    def noted(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
+        asked.append(name)
+        return lookup(kinds, name)
+
+    large = b"sizeof(struct { mask_t first; u64 a; u32 b; struct pair in[2]; })"
+    assert evaluate_size(large, END, SCOPE, noted, enough=8).lp64 == 12
+    assert asked == []
+    assert evaluate_size(large, END, SCOPE, noted).lp64 == 40
+    assert "pair" in asked
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("struct { u32 a; u64 b; }", 12),
+        ("struct { u32 a:4; u8 b; struct tag { u64 x; }; struct { u16 c; }; MACRO(d); u64 e[N]; u16 f[3]; }", 9),
+        ("union { u32 a; struct { u8 b[6]; unknown_t c; } d; }", 6),
+        ("struct { u64 a[0]; void *b; char c[]; }", 8),
+        ("struct {\n#ifdef A\nu32 a;\nu32 b;\n#else\nu16 c;\n#endif\nu8 d;\n}", 3),
+        ("struct {\n" + "".join(f"#ifdef A{n}\nu32 a{n};\n#endif\n" for n in range(6)) + "u32 b;\n}", 0),
+        ("unknown_t", 0),
+        ("struct unknown", 0),
+        ("struct { " * 18 + "u8 x;" + " } y;" * 17 + " }", 1),
+        ("struct { " * 30 + "u8 x;" + " } y;" * 29 + " }", 0),
+    ],
+)
+def test_least_size(text: str, least: int) -> None:
+    model = DataModel(abi=Abi.LP64)
+    assert LeastSize(model, SCOPE.table, 1000).of(parse_type(tokenise(text.encode()), SCOPE.table)) == least
 
 
 @pytest.mark.parametrize(

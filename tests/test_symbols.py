@@ -7,7 +7,8 @@ import pytest
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.graph.includes import Includes, to_arch, written_includes
 from reviewbot.graph.known import KnownFiles
-from reviewbot.graph.symbols import How, Symbols
+from reviewbot.graph.nearness import How
+from reviewbot.graph.symbols import Symbols
 from reviewbot.rulebook.policy import NameMaker
 from tests.kernel_words import words
 from tests.trees import MemoryTree

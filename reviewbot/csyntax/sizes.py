@@ -27,6 +27,7 @@ from reviewbot.csyntax.c_types import (
 from reviewbot.csyntax.evaluation import Evaluation
 from reviewbot.csyntax.function_scope import FunctionScope
 from reviewbot.csyntax.layout import agreed_among, extent_of, members_named
+from reviewbot.csyntax.least_size import LeastSize
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.lookups import Definitions, Lookup
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
@@ -103,11 +104,18 @@ class ObjectResult:
 
 
 def evaluate_size(
-    expression: bytes, at: int, scope: FunctionScope, lookup: Lookup, *, long_long_alignment: int = 8
+    expression: bytes,
+    at: int,
+    scope: FunctionScope,
+    lookup: Lookup,
+    *,
+    long_long_alignment: int = 8,
+    enough: int | None = None,
 ) -> SizeResult:
     """The value of a size argument that stands at the offset `at` of the function of `scope`.
     `long_long_alignment` is that of the 32-bit ABI (4 on i386). Never raises for what the source says; what is
-    not a compile-time constant is unknown.
+    not a compile-time constant is unknown. With `enough`, a sizeof above that many bytes may be told as any number
+    above it, which is much cheaper for a large structure.
     """
     if _NUMBER.fullmatch(expression):
         value = integer_of(expression.strip().decode())
@@ -116,7 +124,7 @@ def evaluate_size(
     quick = _plain_variable(expression, at, scope)
     if quick is not None:
         return quick
-    answers = [_size_on(abi, expression, at, scope, lookup, long_long_alignment) for abi in Abi]
+    answers = [_size_on(abi, expression, at, scope, lookup, long_long_alignment, enough) for abi in Abi]
     values = {answer.abi: answer.value for answer in answers}
     known = [answer for answer in answers if answer.value is not None]
     best = known[0] if known else answers[0]
@@ -200,7 +208,13 @@ def _evaluation(abi: Abi, at: int, scope: FunctionScope, lookup: Lookup, long_lo
 
 
 def _size_on(
-    abi: Abi, expression: bytes, at: int, scope: FunctionScope, lookup: Lookup, long_long_alignment: int
+    abi: Abi,
+    expression: bytes,
+    at: int,
+    scope: FunctionScope,
+    lookup: Lookup,
+    long_long_alignment: int,
+    enough: int | None,
 ) -> _Answer:
     asked = _evaluation(abi, at, scope, lookup, long_long_alignment)
     form, measured = SizeForm.UNKNOWN, ""
@@ -210,7 +224,12 @@ def _size_on(
         if isinstance(tree, SizeOf):
             ctype = asked.measured(tree)
             measured = type_text(ctype)
-            form = _sizeof_form(asked.resolved(ctype)[0])
+            meanings = asked.resolved(ctype)
+            form = _sizeof_form(meanings[0])
+            if enough is not None and tree.keyword == "sizeof":
+                least = min(map(LeastSize(asked.model, asked.table, enough).of, meanings))
+                if least > enough:
+                    return _Answer(abi, least, form, measured, "")
         value = asked.value(tree)
     except UnknownSizeError as error:
         return _Answer(abi, None, form, measured, str(error))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from enum import Enum
-from pathlib import PurePosixPath
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
@@ -21,6 +19,7 @@ from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
 from reviewbot.graph.includes import Includes, to_arch
 from reviewbot.graph.known import KnownFiles
+from reviewbot.graph.nearness import How, is_weak, rank, split_by_nearness
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass
@@ -36,22 +35,11 @@ _CALLABLE = frozenset(
 )
 _TAGS = frozenset((DefinitionKind.STRUCT, DefinitionKind.UNION, DefinitionKind.ENUM))
 _LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
-_WEAK = frozenset(("__weak", "weak", "__weak__"))
 _NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
-_CORE = ("kernel/", "lib/", "mm/")  # where the functions are defined that thousands of files call
-_DRIVERS = ("drivers/", "sound/")
 _FILES_LIMIT = 600  # files in which one name is looked for; only names no kernel function has occur in more
 
 
-class How(Enum):
-    """Where the answer comes from."""
-
-    SAME_FILE = "same_file"
-    INCLUDED = "included"
-    SAME_ARCH = "same_arch"
-    GENERIC = "generic"
-    ELSEWHERE = "elsewhere"  # any architecture, because generic code asked
-    UNKNOWN = "unknown"
+_Question = tuple[frozenset[DefinitionKind], str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +65,8 @@ class Symbols:
         self._spelled: dict[str, tuple[str, ...]] = {}
         self._holders: dict[str, frozenset[str]] = {}
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
+        # file -> (kinds, name, architecture) -> what it sees
+        self._looked_up: dict[str, dict[_Question, tuple[Definition, ...]]] = {}
 
     def prefetch(self, names: Collection[str]) -> None:
         """Find the files of all these names in one search of the tree; `resolve` and `lookup` then need none for
@@ -92,6 +82,7 @@ class Symbols:
     def forget(self, path: str) -> None:
         """Let go of what is quickly found again of a source file, once it is through."""
         self._includes.forget(path)
+        self._looked_up.pop(path, None)
 
     def dependencies(self, path: str) -> Dependencies:
         """Everything that the answers given for a file depend on, so far."""
@@ -149,6 +140,15 @@ class Symbols:
         """The definitions of these kinds that the file sees: its own, else those of its headers. No search of the tree:
         what no #include leads to, the compiler does not see either.
         """
+        known = self._looked_up.setdefault(from_path, {})
+        key = (frozenset(kinds), name, arch)
+        if key not in known:
+            known[key] = self._look_up(kinds, name, from_path, arch)
+        return known[key]
+
+    def _look_up(
+        self, kinds: Collection[DefinitionKind], name: str, from_path: str, arch: str | None
+    ) -> tuple[Definition, ...]:
         find = self._find_tags if _TAGS.issuperset(kinds) else self._find
         own = tuple(found for found in find(name, from_path) if found.kind in kinds)
         self._note(name, from_path, own)
@@ -179,12 +179,12 @@ class Symbols:
         """The definitions in other objects (and, failing that, in headers that no #include led to)."""
         candidates = self._candidates(name, arch)
         sources = [path for path in candidates if not path.endswith(".h") and path != from_path]
-        near, far = _split_by_nearness(sources, from_path, arch)
+        near, far = split_by_nearness(sources, from_path, arch)
         found = [each for path in near for each in self._find(name, path) if _is_linked(each)]
         if len(far) <= _FILES_LIMIT or not found:
             found += [each for path in far[:_FILES_LIMIT] for each in self._find(name, path) if _is_linked(each)]
         if found:
-            return _rank(found, from_path, arch)
+            return rank(found, from_path, arch)
         if len(far) > _FILES_LIMIT:
             return (), How.UNKNOWN, f"{name} occurs in more than {_FILES_LIMIT} files"
         kinds = _CALLABLE - {DefinitionKind.ENUMERATOR}
@@ -262,7 +262,7 @@ def _may_be_linked(near: Resolution) -> bool:
     """Whether another object may hold the definition: there is none yet, or only some branches have one, or a weak
     one.
     """
-    if any(found.kind is DefinitionKind.FUNCTION and not _WEAK.isdisjoint(found.words) for found in near.definitions):
+    if any(found.kind is DefinitionKind.FUNCTION and is_weak(found) for found in near.definitions):
         return True
     if near.how is How.SAME_FILE:
         return False
@@ -280,51 +280,6 @@ def _is_reachable(path: str, arch: str | None) -> bool:
     if own is None:
         return path.split("/", 1)[0] not in _NOT_LINKED
     return arch is None or own == arch
-
-
-def _split_by_nearness(paths: Sequence[str], from_path: str, arch: str | None) -> tuple[list[str], list[str]]:
-    """The files of the asker's directory and architecture, and the rest: the core of the kernel, then drivers."""
-    directory = f"{from_path.rpartition('/')[0]}/"
-    near = [path for path in paths if path.startswith(directory) or (arch is not None and to_arch(path) == arch)]
-    rest = set(paths) - set(near)
-    return near, sorted(rest, key=lambda path: (not path.startswith(_CORE), path.startswith(_DRIVERS), path))
-
-
-def _rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
-    """The objects that belong to the asker: its directory, its architecture, generic code; weak ones always stay."""
-    weak = [each for each in found if not _WEAK.isdisjoint(each.words)]
-    directory = PurePosixPath(from_path).parent
-    beside = [each for each in found if PurePosixPath(each.path).parent == directory]
-    own_arch = [each for each in found if arch is not None and to_arch(each.path) == arch]
-    generic = [each for each in found if to_arch(each.path) is None]
-    if arch is not None and own_arch:
-        return _merge(own_arch, weak), How.SAME_ARCH, ""
-    if beside:
-        how = How.GENERIC if to_arch(from_path) is None else How.SAME_ARCH
-        return _merge(beside, found if _all_weak(beside) else weak), how, ""
-    closest = _closest(generic, directory)
-    if arch is None and (len(closest) == len(generic) or _all_weak(closest)):
-        return _merge(closest, found), How.GENERIC if generic else How.ELSEWHERE, ""
-    return tuple(closest), How.GENERIC, ""
-
-
-def _all_weak(found: Sequence[Definition]) -> bool:
-    return all(not _WEAK.isdisjoint(each.words) for each in found)
-
-
-def _merge(first: Iterable[Definition], second: Iterable[Definition]) -> tuple[Definition, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
-
-
-def _closest(found: Sequence[Definition], directory: PurePosixPath) -> list[Definition]:
-    """Those below the deepest directory they share with the asker: two drivers may each have a function of one name."""
-
-    def shared(each: Definition) -> int:
-        pairs = zip(PurePosixPath(each.path).parts, directory.parts, strict=False)
-        return next((i for i, (left, right) in enumerate(pairs) if left != right), len(directory.parts))
-
-    deepest = max(map(shared, found), default=0)
-    return [each for each in found if deepest < 2 or shared(each) == deepest]
 
 
 def _is_alias_of_itself(found: Definition) -> bool:

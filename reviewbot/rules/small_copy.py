@@ -60,7 +60,8 @@ def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) ->
 def _size(text: FunctionText, call: TextCall, index: int) -> SizeResult:
     argument = call.arguments[index]
     at = argument.offset - text.item.start
-    return evaluate_size(argument.text, at, scope_of(text.item.text), lambda kinds, name: _lookup(text, kinds, name))
+    scope = scope_of(text.item.text)
+    return evaluate_size(argument.text, at, scope, lambda kinds, name: _lookup(text, kinds, name), enough=max(SMALL))
 
 
 def _kernel_side(text: FunctionText, call: TextCall) -> ObjectResult:
