@@ -10,7 +10,7 @@ from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.flow_graph import FlowTooLargeError
 from reviewbot.csyntax.function_flow import read_flow
-from reviewbot.csyntax.items import Item, function_at, functions_holding
+from reviewbot.csyntax.items import Item, function_at
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.variants import split_variants
 from reviewbot.graph.directions import DirectionReader
@@ -18,8 +18,8 @@ from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
 from reviewbot.graph.primitive_words import PrimitiveWords, words_of
-from reviewbot.graph.repeats import may_repeat
 from reviewbot.graph.symbols import Symbols
+from reviewbot.graph.uses import Uses, find_uses
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
@@ -126,14 +126,14 @@ class CodeReader(PrimitiveWords):
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
         self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
-        self._accessors: dict[str, frozenset[str]] = {}
+        self._uses: dict[str, Uses] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self._effects = NetEffects(self)
 
     def forget(self, path: str) -> None:
         """Let go of what was read of a source file; others do not include it, so nobody will ask again."""
         if path.endswith(".c"):
-            for kept in (self._data, self._lines, self._accessors, self._words):
+            for kept in (self._data, self._lines, self._uses, self._words):
                 kept.pop(path, None)
             for key in [key for key in self._read if key[0] == path]:
                 del self._read[key]
@@ -206,20 +206,15 @@ class CodeReader(PrimitiveWords):
         """Whether the text names something that opens, closes or needs a block (a macro of the file may hide it)."""
         return self._block_words.search(item.text) is not None
 
-    def may_repeat(self, item: Item, path: str) -> bool:
-        """Whether the function may make several pairs that one block could replace."""
-        return may_repeat(item, self._access_calls, self.book, arch_of(path), self._accessors_in(path))
+    def uses(self, path: str) -> Uses:
+        """Where the file names primitives, and the functions around these places."""
+        if path not in self._uses:
+            self._uses[path] = find_uses(self.data(path), self.any_primitive, self.access_names)
+        return self._uses[path]
 
     def is_accessor(self, name: str, path: str) -> bool:
         """Whether a function of that name, in that file, makes accesses."""
-        return name in self._accessors_in(path)
-
-    def _accessors_in(self, path: str) -> frozenset[str]:
-        if path not in self._accessors:
-            data = code_of(self.data(path))
-            offsets = (match.start() for match in self._access_words.finditer(data))
-            self._accessors[path] = frozenset(item.name for item in functions_holding(data, offsets))
-        return self._accessors[path]
+        return name in self.uses(path).accessors
 
     def states_of_calls(self, code: FunctionCode) -> Iterator[bool]:
         """For every call of the function in its own file: whether it can run with access open. A use of the name that

@@ -40,8 +40,8 @@ class NetEffects:
         return self._known[key]
 
     def _find(self, name: str, path: str, arch: str | None) -> Primitive | None:
-        words = self._reader.words(path)
-        if name.encode() not in words or words.isdisjoint(self._reader.switching_names):
+        is_switched = not self._reader.uses(path).names.isdisjoint(self._reader.switching_names)
+        if not is_switched or name.encode() not in self._reader.words(path):
             return None
         for definition in find_definitions(self._reader.data(path), name, path):
             if definition.kind is DefinitionKind.FUNCTION:

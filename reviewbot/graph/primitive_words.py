@@ -74,11 +74,6 @@ class PrimitiveWords:
         return _words(self._telling_names)
 
     @cached_property
-    def primitive_names(self) -> frozenset[bytes]:
-        """What `any_primitive` matches."""
-        return _encoded(self._telling_names)
-
-    @cached_property
     def block_names(self) -> frozenset[bytes]:
         """The names of all that opens, closes or needs a block."""
         return _encoded(self._block_names)
@@ -120,16 +115,22 @@ class PrimitiveWords:
         return _words(self._block_names)
 
     @cached_property
-    def _access_calls(self) -> re.Pattern[bytes]:
-        return re.compile(rb"(" + self._access_words.pattern + rb")\s*\(")
+    def access_calls(self) -> re.Pattern[bytes]:
+        """Matches a self-contained access up to its `(`; group 1 is the name."""
+        return re.compile(rb"(" + _words(self._access_names).pattern + rb")\s*\(")
 
     @cached_property
-    def _access_words(self) -> re.Pattern[bytes]:
-        return _words({name for name, effects in self._effects_of.items() if Effect.ACCESS in effects})
+    def access_names(self) -> frozenset[bytes]:
+        """The names of all self-contained accesses."""
+        return _encoded(self._access_names)
 
     @property
     def _telling_names(self) -> set[str]:
         return {name for name, effects in self._effects_of.items() if effects - {Effect.NEUTRAL}}
+
+    @property
+    def _access_names(self) -> set[str]:
+        return {name for name, effects in self._effects_of.items() if Effect.ACCESS in effects}
 
     @property
     def _block_names(self) -> set[str]:

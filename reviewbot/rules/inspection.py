@@ -15,10 +15,12 @@ from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of
 from reviewbot.csyntax.variants import condition_of, split_variants
 from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.findings.inspection import Inspection
 from reviewbot.graph.callees import Callee
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach
+from reviewbot.graph.uses import Uses
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rulebook.types import types_with
@@ -26,10 +28,10 @@ from reviewbot.rules import BLOCK_RULES, PATH_RULES, TEXT_RULES
 from reviewbot.rules.conditions import worth_saying
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
+from reviewbot.rules.likely_runs import LikelyRuns
 from reviewbot.rules.quiet import is_made_quiet, is_quiet
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
-from reviewbot.values import dataclass
 
 _CALL = re.compile(rb"\w+\s*\(")
 
@@ -38,16 +40,6 @@ MAX_MACRO_DEPTH = 8
 
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
 _CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
-    """Sorted by place. `blocks_seen` counts the openers, and the functions that run in the block of a caller nobody
-    found."""
-
-    observations: tuple[Observation, ...]
-    gaps: tuple[Gap, ...]
-    blocks_seen: int
 
 
 def inspect(
@@ -101,9 +93,11 @@ class _File:
 
     def observe(self) -> Iterator[Observation]:
         every = self._items()
-        items = tuple(filter(self._is_wanted, every))
-        for item in items:
-            text = FunctionText(reader=self._reader, path=self._path, item=item)
+        texts = [
+            FunctionText(reader=self._reader, path=self._path, item=each) for each in every if self._is_wanted(each)
+        ]
+        items = [text.item for text in texts]
+        for text in texts:
             for find in TEXT_RULES.values():
                 yield from find(text)
         roots = [item for item in items if self._reader.holds_blocks(item)]
@@ -118,32 +112,34 @@ class _File:
             if not is_entered and _needs_caller(code) and "(" not in code.name and not code.is_called_closed:
                 opened = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
                 yield from self._observe_paths(self._reader.function(self._path, code.item, opened))
-        for item in items:
-            if item not in roots and self._reader.may_repeat(item, self._path):
-                yield from self._observe_paths(self._reader.function(self._path, item))
+        read = {item.start for item in roots}
+        likely = LikelyRuns(self._reader, self._path)
+        for text in texts:
+            if text.item.start not in read and likely.may_run(text):
+                yield from self._observe_paths(self._reader.function(self._path, text.item))
 
     def _items(self) -> tuple[Item, ...]:
-        data = self._reader.data(self._path)
-        if self._reader.words(self._path).isdisjoint(self._reader.primitive_names):
-            return ()
-        code = code_of(data)
-        offsets = [match.start() for match in self._reader.any_primitive.finditer(code)]
-        items = functions_holding(data, offsets)
+        uses = self._reader.uses(self._path)
         if self._reader.tree.is_complete:  # of a tree from hunks it is said anyway that functions are missing
-            self._note_lost_calls(code, items, offsets)
-        return items
+            self._note_lost_calls(uses)
+        return uses.items
 
-    def _note_lost_calls(self, code: bytes, items: tuple[Item, ...], offsets: Sequence[int]) -> None:
+    def _note_lost_calls(self, uses: Uses) -> None:
         """Calls that look as if they stood in a function, where none was found: its braces or its head were not
         understood."""
-        starts = [item.start for item in items]
-        directives = [(match.start(), match.end()) for match in DIRECTIVE.finditer(code)]
-        for offset in offsets:
+        code = code_of(self._reader.data(self._path))
+        starts = [item.start for item in uses.items]
+        directives: list[tuple[int, int]] | None = None
+        for offset in uses.offsets:
             at = bisect_right(starts, offset) - 1
-            if (at >= 0 and items[at].holds(offset)) or not self._reader.holds_block_word(code[offset : offset + 80]):
+            if (at >= 0 and uses.items[at].holds(offset)) or not _is_statement_call(code, offset):
                 continue
+            if not self._reader.holds_block_word(code[offset : offset + 80]):
+                continue
+            if directives is None:
+                directives = [match.span() for match in DIRECTIVE.finditer(code)]
             before = bisect_right(directives, (offset, len(code))) - 1
-            if (before < 0 or directives[before][1] <= offset) and _is_statement_call(code, offset):
+            if before < 0 or directives[before][1] <= offset:
                 reason = "a call that opens, closes or needs a block stands in no function that could be read"
                 line = self._reader.lines(self._path).line(offset)
                 self.gaps.append(Gap(path=self._path, line=line, function="", reason=reason))
@@ -165,7 +161,7 @@ class _File:
     def _macro_users(self) -> list[Item]:
         """Functions that open or close through a macro of the same file, or through a macro that uses one."""
         data = self._reader.data(self._path)
-        if self._reader.words(self._path).isdisjoint(self._reader.block_names):
+        if self._reader.uses(self._path).names.isdisjoint(self._reader.block_names):
             return []
         code = code_of(data)
         macros = {match[1]: code[slice(*directive)] for directive, match in _macro_definitions(code)}

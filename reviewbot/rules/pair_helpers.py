@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import Protocol
 
 from reviewbot.csyntax.base_objects import base_object, source_of
 from reviewbot.csyntax.brackets import closing, split_arguments
@@ -11,13 +12,14 @@ from reviewbot.csyntax.c_expressions import Expression
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.flow import Call
-from reviewbot.csyntax.function_scope import scope_of
-from reviewbot.csyntax.items import function_at
+from reviewbot.csyntax.function_scope import FunctionScope, scope_of
+from reviewbot.csyntax.items import Item, function_at
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.sizes import ObjectKind, evaluate_size, kernel_object
-from reviewbot.graph.code import FunctionCode
+from reviewbot.graph.code import CodeReader, FunctionCode
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.context import Context
+from reviewbot.rules.copies import FunctionText
 from reviewbot.values import dataclass
 
 MAX_COPY_BYTES = 1024
@@ -25,6 +27,19 @@ MAX_COPY_BYTES = 1024
 
 _MINIMUM = re.compile(rb"\s*min(?:_t)?\s*\(")
 _PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
+
+
+class Asker(Protocol):
+    """A function, read or as text, that asks what a name in it means."""
+
+    @property
+    def reader(self) -> CodeReader: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def arch(self) -> str | None: ...
+    @property
+    def item(self) -> Item: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,30 +71,32 @@ def fits_block(context: Context, call: Call) -> bool:
     primitive = context.code.primitive(call)
     if primitive is None or primitive.scalar_form_in_block is None:
         return False
-    return primitive.size_arg is None or _is_limited(context.code, call, primitive.size_arg)
+    index = primitive.size_arg
+    return index is None or (index < len(call.arguments) and is_limited(context.code, call.arguments[index]))
 
 
-def _is_limited(code: FunctionCode, call: Call, index: int) -> bool:
-    if index >= len(call.arguments):
-        return False
-    argument, scope = call.arguments[index], scope_of(code.item.text)
+def is_limited(asker: Asker, argument: Argument) -> bool:
+    """Whether a size is constant, or at most a constant, and limited."""
+    scope, at = scope_of(asker.item.text), argument.offset - asker.item.start
 
     def lookup(kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
-        return code.reader.symbols.lookup(kinds, name, code.path, code.reader.type_arch(code.arch))
+        return asker.reader.symbols.lookup(kinds, name, asker.path, asker.reader.type_arch(asker.arch))
 
     def is_small(text: bytes) -> bool:
-        size = evaluate_size(text, argument.offset - code.item.start, scope, lookup)
+        size = evaluate_size(text, at, scope, lookup)
         known = [each for each in (size.ilp32, size.lp64) if each is not None]
         return bool(known) and all(0 < each <= MAX_COPY_BYTES for each in known)
 
-    return is_small(argument.text) or any(is_small(each) for each in _at_most(code, argument.text))
+    return is_small(argument.text) or any(is_small(each) for each in _at_most(asker, argument.text, at, scope))
 
 
-def _at_most(code: FunctionCode, size: bytes) -> Iterator[bytes]:
+def _at_most(asker: Asker, size: bytes, at: int, scope: FunctionScope) -> Iterator[bytes]:
     """What a size cannot exceed: the arguments of min(), also where a macro of that name holds it."""
     name = size.strip()
     if re.fullmatch(rb"[A-Za-z_]\w*", name):
-        macros = code.reader.symbols.macros(name.decode(), code.path, code.arch)
+        if scope.locals_named(name.decode(), at):
+            return  # a variable, so no macro
+        macros = asker.reader.symbols.macros(name.decode(), asker.path, asker.arch)
         size = macros[0].text.partition(name)[2] if len(macros) == 1 else b""
     match = _MINIMUM.match(size)
     end = closing(size, match.end() - 1) if match is not None else None
@@ -87,10 +104,26 @@ def _at_most(code: FunctionCode, size: bytes) -> Iterator[bytes]:
         yield from (size[begin:stop] for begin, stop in split_arguments(size, match.end(), end))
 
 
+def may_help(reader: CodeReader, path: str, name: str) -> bool:
+    """Whether the text of a function of that name, in that file, leaves it open that it accesses for its caller."""
+    accessors = reader.uses(path).accessors.get(name, ())
+    return any(_may_help(FunctionText(reader=reader, path=path, item=item)) for item in accessors)
+
+
+def _may_help(text: FunctionText) -> bool:
+    item = text.item
+    if b"static" not in item.text[: item.body - item.start]:
+        return False
+    if b"#" in item.text:
+        return True
+    accesses = [each.primitive for each in text.calls(text.reader.access_calls)]
+    return all(each.size_arg is None and each.scalar_form_in_block is not None for each in accesses)
+
+
 def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
     """What a static helper of the same file does for its caller, or None when it does anything else as well."""
     reader, path = context.reader, context.code.path
-    if not call.name or not reader.is_accessor(call.name, path):
+    if not call.name or not may_help(reader, path, call.name):
         return None
     data = reader.data(path)
     definitions = [d for d in find_definitions(data, call.name, path) if d.kind is DefinitionKind.FUNCTION]

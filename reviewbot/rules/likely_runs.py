@@ -1,0 +1,216 @@
+"""Whether a function may make several pairs that one block could replace, told from its text: most need not be read
+for it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property, lru_cache
+
+from reviewbot.csyntax.base_objects import base_object
+from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
+from reviewbot.csyntax.lexing import DIRECTIVE, code_of
+from reviewbot.graph.code import CodeReader
+from reviewbot.rulebook.primitives import Direction, Effect
+from reviewbot.rules.copies import FunctionText, TextCall
+from reviewbot.rules.pair_helpers import is_limited, may_help
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_CALL = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_NO_LOOPS = frozenset(b"if switch return sizeof else case typeof defined".split())
+_BRACES = re.compile(rb"[{}]")
+_DEFINE = re.compile(rb"\s*#\s*define(?:\s|\\\r?\n)+([A-Za-z_]\w*)(?:\(([^)]*)\))?")
+_REST_OF_ARGUMENTS = re.compile(rb",\s*##")
+MAX_MACRO_DEPTH = 8
+
+
+class LikelyRuns:
+    """Answers for the functions of one file."""
+
+    def __init__(self, reader: CodeReader, path: str) -> None:
+        self._reader = reader
+        self._path = path
+
+    def may_run(self, text: FunctionText) -> bool:
+        """Whether the text leaves it open that the function has a run: two accesses (or helpers that access for it) the
+        same way to one object, or an access in a loop, each of which has a form for a block. Where a macro of the file
+        may make accesses that the text does not show, any two accesses will do."""
+        accesses = tuple(self._accesses(text))
+        if not accesses:
+            return False
+        if self._is_hidden(text, accesses):
+            return len(accesses) > 1 or _is_any_in_loop(text, accesses) or self._calls_any(text, self._accessors)
+        helped = tuple(_calls_of(text, self._helpers - {text.item.name}))
+        likely = [each for each in accesses if _has_form_in_block(each)]
+        if not _may_be_run(text, likely, helped):
+            return False
+        fitting = [each for each in likely if _is_limited(text, each)]
+        return len(fitting) == len(likely) or _may_be_run(text, fitting, helped)
+
+    def _accesses(self, text: FunctionText) -> Iterator[TextCall]:
+        for call in text.calls(self._reader.access_calls):
+            index = call.primitive.pointer_arg
+            if call.primitive.effect is Effect.ACCESS and index is not None and index < len(call.arguments):
+                yield call
+
+    @cached_property
+    def _accessors(self) -> frozenset[bytes]:
+        return frozenset(name.encode() for name in self._reader.uses(self._path).accessors)
+
+    @cached_property
+    def _helpers(self) -> frozenset[str]:
+        accessors = self._reader.uses(self._path).accessors
+        return frozenset(name for name in accessors if may_help(self._reader, self._path, name))
+
+    def _calls_any(self, text: FunctionText, names: Collection[bytes]) -> bool:
+        own = text.item.name.encode()
+        return any(match[1] in names and match[1] != own for match in _CALL.finditer(text.clean, _body(text)))
+
+    def _is_hidden(self, text: FunctionText, accesses: Iterable[TextCall]) -> bool:
+        """Whether a macro of the file may make other accesses in the function, or an access in its arguments twice."""
+        macros, hiding = self._macros
+        if not macros:
+            return False
+        if any(match[0] in hiding for match in _WORDS.finditer(text.clean, _body(text))):
+            return True
+        offsets = [each.offset - text.item.start for each in accesses]
+        for match in _CALL.finditer(text.clean, _body(text)):
+            end = closing(text.clean, match.end() - 1) if match[1] in macros else None
+            if end is not None and any(match.end() <= offset < end for offset in offsets):
+                return True
+        return False
+
+    @cached_property
+    def _macros(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
+        """The macros of the file, and those among them that may stand for an access or for any name at all."""
+        bodies: dict[bytes, list[bytes]] = {}
+        hiding: set[bytes] = set()
+        code = code_of(self._reader.data(self._path))
+        for directive in DIRECTIVE.finditer(code) if b"define" in code else ():
+            match = _DEFINE.match(directive[0])
+            if match is not None:
+                body = directive[0][match.end() :]
+                bodies.setdefault(match[1], []).append(body)
+                if _makes_names(body, (match[2] or b"").split(b",")):
+                    hiding.add(match[1])
+        known = self._reader.access_names
+        for _ in range(MAX_MACRO_DEPTH):
+            new = {
+                name
+                for name, every in bodies.items()
+                if name not in hiding and any(w in known or w in hiding for body in every for w in _WORDS.findall(body))
+            }
+            if not new:
+                break
+            hiding |= new
+        return frozenset(bodies), frozenset(hiding)
+
+
+_WORDS = re.compile(rb"[A-Za-z_]\w*")
+
+
+def _makes_names(body: bytes, parameters: Iterable[bytes]) -> bool:
+    """Whether a macro pastes names together, or calls what it is given."""
+    if b"##" in body and b"##" in _REST_OF_ARGUMENTS.sub(b"", body):
+        return True
+    given = {parameter.strip() for parameter in parameters} - {b""}
+    return bool(given) and any(match[1] in given for match in _CALL.finditer(body))
+
+
+def _body(text: FunctionText) -> int:
+    return text.item.body - text.item.start
+
+
+def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[frozenset[str]]:
+    """For every call of one of these functions the roots of its arguments."""
+    if not names:
+        return
+    wanted = {name.encode() for name in names}
+    for match in _CALL.finditer(text.clean, _body(text)):
+        end = closing(text.clean, match.end() - 1) if match[1] in wanted else None
+        if end is not None:
+            spans = split_arguments(text.clean, match.end(), end)
+            yield frozenset(_root(text.clean[begin:stop]) for begin, stop in spans)
+
+
+@lru_cache(maxsize=1024)
+def _root(pointer: bytes) -> str:
+    """The name that the base object of a pointer begins with: the same for pointers of one base."""
+    found = _IDENTIFIER.search(base_object(pointer))
+    return found.group() if found else ""
+
+
+def _has_form_in_block(call: TextCall) -> bool:
+    primitive = call.primitive
+    is_pair = primitive.switches > 0 and primitive.direction is not Direction.READ_WRITE
+    return is_pair and primitive.scalar_form_in_block is not None
+
+
+def _is_limited(text: FunctionText, call: TextCall) -> bool:
+    index = call.primitive.size_arg
+    if index is None:
+        return True
+    if index >= len(call.arguments):
+        return False
+    argument = call.arguments[index]
+    return b"#" in argument.text or is_limited(text, argument)
+
+
+def _may_be_run(text: FunctionText, accesses: Collection[TextCall], helped: Iterable[frozenset[str]]) -> bool:
+    """Whether two of them may be of one object, or one stands in a loop."""
+    roots: Counter[tuple[Direction, str]] = Counter()
+    for call in accesses:
+        roots[call.primitive.direction, _root(call.arguments[call.primitive.pointer_arg or 0].text)] += 1
+    for each in helped:
+        roots.update((direction, root) for direction in (Direction.READ, Direction.WRITE) for root in each)
+    return max(roots.values(), default=0) > 1 or _is_any_in_loop(text, accesses)
+
+
+def _is_any_in_loop(text: FunctionText, calls: Collection[TextCall]) -> bool:
+    offsets = [call.offset - text.item.start for call in calls]
+    return bool(offsets) and any(
+        begin <= offset < stop for begin, stop in _loops(text, max(offsets)) for offset in offsets
+    )
+
+
+def _loops(text: FunctionText, last: int) -> Iterator[tuple[int, int]]:
+    """The extents of the loops that begin before the offset `last`, rather too long than too short: any macro may head
+    one, and what has no braces is taken to go on to the end of what is around it."""
+    clean = text.clean
+    for match in _HEADS.finditer(clean, _body(text), last):
+        name = match.group(1)
+        if name is None:
+            yield match.start(), _extent(clean, match.end())
+            continue
+        if name in _NO_LOOPS:
+            continue
+        end = closing(clean, match.end() - 1)
+        if end is None:
+            yield match.start(), len(clean)
+        elif name in (b"for", b"while") or _is_head(text, name) or clean[end + 1 : end + 200].lstrip()[:1] == b"{":
+            yield match.start(), _extent(clean, end + 1)
+
+
+_HEADS = re.compile(rb"\bdo\b(?!\s*\()|\b([A-Za-z_]\w*)\s*\(")
+
+
+def _is_head(text: FunctionText, name: bytes) -> bool:
+    return _heads_of(text.reader.book.words.loop_patterns).fullmatch(name.decode()) is not None
+
+
+@lru_cache(maxsize=8)
+def _heads_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)")
+
+
+def _extent(clean: bytes, start: int) -> int:
+    """Where the statement that begins there ends at the latest."""
+    if clean[start : start + 200].lstrip()[:1] == b"{":
+        return brace_end(clean, clean.index(b"{", start)) or len(clean)
+    depth = 0
+    for match in _BRACES.finditer(clean, start):
+        depth += 1 if match.group() == b"{" else -1
+        if depth < 0:
+            return match.start()
+    return len(clean)

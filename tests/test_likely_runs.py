@@ -1,0 +1,94 @@
+"""Which functions are read for runs of pairs: those whose text leaves one open, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewbot.graph.code import CodeReader
+from reviewbot.rulebook.book import load_rulebook
+from reviewbot.rules.copies import FunctionText
+from reviewbot.rules.likely_runs import LikelyRuns
+from tests.expectations import small_tree
+from tests.trees import MemoryTree
+
+PATH = "kernel/pairs.c"
+HEAD = "#include <linux/uaccess.h>\n#include <linux/types.h>\n"
+F = "int f(int __user *p, int __user *q, int a, unsigned long count)\n{{\n\t{}\n}}\n"
+
+
+def may_run(text: str, name: str = "f") -> bool:
+    reader = CodeReader(MemoryTree({**small_tree(), PATH: HEAD + text}), load_rulebook())
+    item = next(each for each in reader.uses(PATH).items if each.name == name)
+    return LikelyRuns(reader, PATH).may_run(FunctionText(reader=reader, path=PATH, item=item))
+
+
+LIKELY: dict[str, str] = {
+    "one object twice": "return put_user(a, p) || put_user(a, p + 1);",
+    "copies of a constant size": "char b[8]; return copy_to_user(p, b, 8) || copy_to_user(p + 2, b, sizeof(b));",
+    "copies of at most a constant size": "return copy_to_user(p, &a, min(count, 8UL)) || put_user(a, p + 4);",
+    "a size under #if": "return copy_to_user(p, &a,\n#ifdef A\n4\n#else\ncount\n#endif\n) || put_user(a, p + 4);",
+    "in a for loop": "for (; a; a--) put_user(a, p++); return 0;",
+    "in a do loop": "do { put_user(a, p++); } while (--a); return 0;",
+    "in a loop without braces round an if": "while (a) if (a--) { f(p, q, 0, 0); } else put_user(a, p++); return 0;",
+    "in the loop of a macro": "rounds(a) { put_user(a, p++); } return 0;",
+    "in the loop of a macro without braces": "list_for_each_entry(a, b, c) put_user(a, p++); return 0;",
+}
+
+UNLIKELY: dict[str, str] = {
+    "one access": "return put_user(a, p);",
+    "two objects": "return put_user(a, p) || put_user(a, q);",
+    "two directions": "return put_user(a, p) || get_user(a, p);",
+    "copies of any size": "return copy_to_user(p, &a, count) || copy_to_user(p + 1, &a, count);",
+    "copies of a large size": "return copy_to_user(p, &a, 4096) || copy_to_user(p + 1, &a, 4096);",
+    "a copy of any size in a loop": "for (; a; a--) copy_to_user(p, &a, count); return 0;",
+    "an access behind a loop": "for (; a; a--) { f(p, q, 0, 0); } return put_user(a, p);",
+    "an access under an if": "if (a) { put_user(a, p); } return 0;",
+    "functions of a structure": "return ops->put_user(a, p) || ops->put_user(a, p);",
+    "in comments and literals": 'return put_user(a, p); /* put_user(a, p) */ f("put_user(a, p)");',
+    "in a prototype of another": "extern int copy_to_user(void *p, int n); return put_user(a, p);",
+}
+
+
+@pytest.mark.parametrize("body", LIKELY.values(), ids=LIKELY)
+def test_is_read_where_a_run_is_possible(body: str) -> None:
+    assert may_run(F.format(body))
+
+
+@pytest.mark.parametrize("body", UNLIKELY.values(), ids=UNLIKELY)
+def test_is_not_read_where_the_text_rules_a_run_out(body: str) -> None:
+    assert not may_run(F.format(body))
+
+
+HELPER = "static int give(int __user *p, int a)\n{\n\treturn put_user(a, p);\n}\n"
+COPYING = "static int give(int __user *p, int a)\n{\n\treturn copy_to_user(p, &a, sizeof(a));\n}\n"
+
+
+def test_a_helper_that_accesses_for_its_caller_counts() -> None:
+    body = F.format("return put_user(a, p) || give(p + 1, a);")
+    assert may_run(HELPER + body)
+    assert not may_run(HELPER + F.format("return put_user(a, p) || give(q, a);"))
+    assert not may_run(HELPER.removeprefix("static ") + body), "another object may have another function of that name"
+    assert not may_run(COPYING + body), "a helper makes single accesses alone"
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "#define PUT(x, p) put_user(x, p)",
+        "#define PUT OTHER\n#define OTHER(x, p) put_user(x, p)",
+        "#define PUT(x, p) PASTED(put_, user)(x, p)\n#define PASTED(a, b) a ## b",
+        "#define PUT(call, x) call(x, p)",
+    ],
+    ids=["an access", "a macro that is one", "a pasted name", "a name that is given"],
+)
+def test_a_macro_of_the_file_may_hide_accesses(macro: str) -> None:
+    large = "copy_to_user(p, &a, count) || copy_to_user(p, &a, count)"
+    assert may_run(f"{macro}\n" + F.format(f"return PUT(a, p) || {large};"))
+    assert not may_run(f"{macro}\n" + F.format(f"return {large};"))
+
+
+def test_a_macro_of_the_file_may_repeat_its_argument() -> None:
+    twice = "#define TWICE(x) ((x) || (x))\n#define REPORT(format, ...) report(format, ##__VA_ARGS__)\n"
+    large = "copy_to_user(p, &a, count)"
+    assert may_run(twice + F.format(f"return TWICE(put_user(a, p++)) || {large};"))
+    assert not may_run(twice + F.format(f'REPORT("copy"); return put_user(a, p) || {large};'))
