@@ -9,8 +9,6 @@ A stage that has settings owns its dataclass; frontends/settings.py lists all se
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,6 +73,8 @@ def state_dir() -> Path:
 
 def read_layer(path: Path) -> Layer:
     """The settings of one file. Raises ConfigError that names the file, and the line where TOML is broken."""
+    import tomllib  # most runs have no settings file
+
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_CONFIG_BYTES + 1)
@@ -262,5 +262,7 @@ def _type_name(value: Any) -> str:
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    import difflib  # what is well spelled needs none
+
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

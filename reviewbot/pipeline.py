@@ -23,7 +23,6 @@ from reviewbot.graph.block_graph import BlockGraph
 from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.series.from_git import series_from_push, series_from_range, series_from_staged
-from reviewbot.series.kernel import why_not_kernel
 from reviewbot.series.patch import Series
 from reviewbot.source.base import choose_base
 from reviewbot.source.git_tree import CommitTree
@@ -144,13 +143,15 @@ def _not_kernel(series: Series, trees: Sequence[SourceTree | None]) -> dict[int,
     """Patch index -> why it is not for the kernel. On a kernel tree, and where one is being made, everything is."""
     if any(tree is not None and kernel_version(tree) for tree in trees):
         return {}
+    from reviewbot.series.kernel import why_not_kernel  # loads what reads mail
+
     return {patch.index: why_not_kernel(patch) for patch in series.patches}
 
 
 def _sights(book: Rulebook, options: ReviewOptions) -> Callable[[], Sights]:
     @cache
     def sights() -> Sights:
-        from reviewbot.facts.sights import Sights  # loads the C parser, which most commits do not need
+        from reviewbot.facts.sights import Sights  # loads the database, which most commits do not need
 
         return Sights(book, options.cache, options.complain)
 

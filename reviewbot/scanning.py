@@ -17,6 +17,7 @@ from reviewbot.facts.workers import Job, Tell, inspect_all
 from reviewbot.findings.excerpt import make_excerpt
 from reviewbot.findings.finding import Finding, Gap, HeldBack, Observation
 from reviewbot.findings.history import Life
+from reviewbot.findings.inspection import Inspection
 from reviewbot.findings.review import Base, Review, SourceExcerpt
 from reviewbot.findings.triage import Verdict, judge
 from reviewbot.git import Repository
@@ -24,7 +25,6 @@ from reviewbot.grammar import plural
 from reviewbot.pipeline import ReviewOptions, graphs_of, with_edits
 from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import Inspection
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import threading
 import time
@@ -71,7 +70,7 @@ class _Watchdog(threading.Thread):
 
     def __init__(self, limit_s: float) -> None:
         super().__init__(name="time limit", daemon=True)
-        self._thread = ctypes.c_ulong(threading.get_ident())
+        self._raise = _raiser(threading.get_ident())
         self._limit_s = limit_s
         self._over = threading.Event()
         self._lock = threading.Lock()
@@ -82,13 +81,24 @@ class _Watchdog(threading.Thread):
             wait_s = _WATCHDOG_AGAIN_S
             with self._lock:
                 if not self._over.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, ctypes.py_object(TooLongError))
+                    self._raise(TooLongError)
 
     def call_off(self) -> None:
         """From now on nothing is raised, nor what is already on its way."""
         self._over.set()
         with self._lock:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, None)
+            self._raise(None)
+
+
+def _raiser(thread: int) -> Callable[[type[BaseException] | None], None]:
+    """Raises an error in that thread between two steps of its program; None takes back what was not raised yet."""
+    import ctypes  # takes a while, and most runs have no threads
+
+    def raise_there(error: type[BaseException] | None) -> None:
+        wanted = None if error is None else ctypes.py_object(error)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), wanted)
+
+    return raise_there
 
 
 class Timed:

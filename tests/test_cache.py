@@ -14,19 +14,21 @@ from typing import Any
 
 import pytest
 
+from reviewbot.cost import series_budgets
 from reviewbot.cost.predictions import SeriesBudgets
-from reviewbot.facts import sights, validity
+from reviewbot.facts import validity
 from reviewbot.facts.cache import FactCache
 from reviewbot.facts.database import Database
 from reviewbot.facts.listing import Listing, list_tree
 from reviewbot.facts.packing import pack, unpack
+from reviewbot.findings.inspection import Inspection
 from reviewbot.findings.review import Base, Review
 from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions, review_range
 from reviewbot.progress import Progress
 from reviewbot.rulebook.book import Rulebook, load_rulebook
+from reviewbot.rules import bounded
 from reviewbot.rules.bounded import Focus
-from reviewbot.rules.inspection import Inspection
 from reviewbot.scanning import ScanOptions, scan, tree_of
 from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
@@ -326,21 +328,21 @@ def test_a_series_is_looked_at_once(cached: Cached, monkeypatch: pytest.MonkeyPa
     """The second review of a commit inspects nothing and says the same; one more commit costs its own states alone."""
     commit(cached.root, {HELPER: str(TREE[HELPER]).replace("notrace ", "")}, "Drop notrace")
     looked_at: list[str] = []
-    real = sights.inspect_bounded
+    real = bounded.inspect_bounded
 
     def counting(tree: SourceTree, paths: Sequence[str], book: Rulebook, focus: Focus = None) -> Inspection:
         looked_at.extend(paths)
         return real(tree, paths, book, focus)
 
     counted: list[object] = []
-    real_budgets = sights.budgets_of
+    real_budgets = series_budgets.budgets_of
 
     def counting_budgets(states: Sequence[PatchState], *others: Any) -> SeriesBudgets:
         counted.append(states)
         return real_budgets(states, *others)
 
-    monkeypatch.setattr(sights, "inspect_bounded", counting)
-    monkeypatch.setattr(sights, "budgets_of", counting_budgets)
+    monkeypatch.setattr(bounded, "inspect_bounded", counting)
+    monkeypatch.setattr(series_budgets, "budgets_of", counting_budgets)
 
     def review(cache: Path | None) -> Review:
         options = ReviewOptions(cache=cache, complain=cached.complaints.append)

@@ -7,8 +7,9 @@ from functools import cache
 
 import pytest
 
+from reviewbot.findings.inspection import Inspection
 from reviewbot.rulebook.book import Rulebook, load_rulebook
-from reviewbot.rules.inspection import Inspection, inspect
+from reviewbot.rules.inspection import inspect
 from tests.expectations import (
     Expectation,
     Fixture,

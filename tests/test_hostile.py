@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from reviewbot.errors import InputError
+from reviewbot.findings.inspection import Inspection
 from reviewbot.findings.review import Outcome, Review
 from reviewbot.git import Repository
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
@@ -27,7 +28,7 @@ from reviewbot.report.view import View
 from reviewbot.rulebook.book import Rulebook, load_rulebook
 from reviewbot.rulebook.limits import CodeLimits
 from reviewbot.rules.bounded import inspect_bounded
-from reviewbot.rules.inspection import Inspection, inspect
+from reviewbot.rules.inspection import inspect
 from reviewbot.series.from_mail import choose_series, find_series
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.tree import SourceTree

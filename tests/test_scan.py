@@ -17,11 +17,12 @@ import pytest
 from reviewbot.facts import workers
 from reviewbot.facts.candidates import find_candidates
 from reviewbot.facts.workers import Job, inspect_all, to_batches
+from reviewbot.findings.inspection import Inspection
 from reviewbot.findings.review import Base
 from reviewbot.git import Repository
 from reviewbot.pipeline import ReviewOptions
 from reviewbot.rulebook.book import load_rulebook
-from reviewbot.rules.inspection import Inspection, Inspector
+from reviewbot.rules.inspection import Inspector
 from reviewbot.scanning import ScanOptions, scan, tree_of
 from reviewbot.source.folder_tree import FolderTree
 from tests.expectations import small_tree

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 import sqlite3
-import struct
-import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import TypeVar
 
-from reviewbot.cost.predictions import SeriesBudgets
 from reviewbot.facts.database import Database
 from reviewbot.facts.footprint import Footprint
 from reviewbot.facts.listing import Listing
-from reviewbot.facts.packing import pack, unpack
+from reviewbot.facts.packing import checked, now, pack, unpack
 from reviewbot.facts.validity import Changes, Includers, Read
-from reviewbot.rules.inspection import Inspection
+from reviewbot.findings.inspection import Inspection
 from reviewbot.values import dataclass
 
 _MAX_SNAPSHOTS = 4  # of one program and rule set; the older ones are forgotten
-
-Value = TypeVar("Value")
-Kept = TypeVar("Kept", Inspection, SeriesBudgets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,22 +60,6 @@ class FactCache:
         """Keep results for the tree. `contents`: blob id -> text of what git does not keep, for the next comparison."""
         self._database.attempt(partial(self._keep, listing, candidates, recalled, new, contents), None)
 
-    def sight(self, key: str, kind: type[Kept]) -> Kept | None:
-        """The result of that kind kept under an exact key."""
-        return self._database.attempt(partial(self._sight, key, kind), None)
-
-    def keep_sight(self, key: str, result: Inspection | SeriesBudgets) -> None:
-        row = (f"{self._stamp} {key}", zlib.compress(pack(result), 1), _now())
-        self._database.attempt(lambda c: c.execute("REPLACE INTO sight VALUES (?, ?, ?)", row) and None, None)
-
-    def _sight(self, key: str, kind: type[Kept], connection: sqlite3.Connection) -> Kept | None:
-        full = f"{self._stamp} {key}"
-        row = connection.execute("SELECT result FROM sight WHERE key = ?", (full,)).fetchone()
-        if row is None:
-            return None
-        connection.execute("UPDATE sight SET used = ? WHERE key = ?", (_now(), full))
-        return _checked(lambda: unpack(zlib.decompress(row[0]), kind))
-
     def _recall(self, listing: Listing, read: Read, includers: Includers, connection: sqlite3.Connection) -> Recalled:
         asked = "SELECT id, digest, listing, candidates FROM snapshot WHERE stamp = ? ORDER BY used DESC, id DESC"
         snapshots = connection.execute(asked, (self._stamp,)).fetchall()
@@ -102,7 +78,7 @@ class FactCache:
             rows = connection.execute("SELECT id, path, footprint, result FROM entry WHERE snapshot = ?", (number,))
             for entry, path, footprint, result in rows:
                 if path not in results and (changes is None or _holds(changes, footprint)):
-                    results[path] = _checked(lambda kept=result: unpack(zlib.decompress(kept), Inspection))  # type: ignore[misc]
+                    results[path] = checked(lambda kept=result: unpack(zlib.decompress(kept), Inspection))  # type: ignore[misc]
                     entries.append(entry)
         if nearest is None:
             return Recalled(results={})
@@ -128,7 +104,7 @@ class FactCache:
                 text = zlib.decompress(row[0]) if row else None
             return text
 
-        return Changes(_checked(lambda: Listing.from_bytes(packed)), listing, read_any, includers)
+        return Changes(checked(lambda: Listing.from_bytes(packed)), listing, read_any, includers)
 
     def _keep(
         self,
@@ -139,9 +115,9 @@ class FactCache:
         contents: Mapping[str, bytes],
         connection: sqlite3.Connection,
     ) -> None:
-        now = _now()
-        snapshot = self._snapshot(listing, candidates, now, connection)
-        moved = [(snapshot, now, entry) for entry in recalled.entries]
+        time_s = now()
+        snapshot = self._snapshot(listing, candidates, time_s, connection)
+        moved = [(snapshot, time_s, entry) for entry in recalled.entries]
         connection.executemany("UPDATE OR REPLACE entry SET snapshot = ?, used = ? WHERE id = ?", moved)
         found = list(new)
         connection.executemany(
@@ -152,25 +128,27 @@ class FactCache:
                     each.path,
                     each.footprint,
                     zlib.compress(pack(each.inspection), 1),
-                    now,
+                    time_s,
                 )
                 for each in found
             ],
         )
         connection.executemany(
             "INSERT OR IGNORE INTO content VALUES (?, ?, ?)",
-            [(blob, zlib.compress(text, 1), now) for blob, text in contents.items()],
+            [(blob, zlib.compress(text, 1), time_s) for blob, text in contents.items()],
         )
 
-    def _snapshot(self, listing: Listing, candidates: Collection[str], now: int, connection: sqlite3.Connection) -> int:
+    def _snapshot(
+        self, listing: Listing, candidates: Collection[str], time_s: int, connection: sqlite3.Connection
+    ) -> int:
         kept = connection.execute(
             "SELECT id FROM snapshot WHERE stamp = ? AND digest = ?", (self._stamp, listing.digest)
         ).fetchone()
         joined = zlib.compress("\0".join(sorted(candidates)).encode("utf-8", "surrogateescape"), 1)
         if kept is not None:
-            connection.execute("UPDATE snapshot SET used = ?, candidates = ? WHERE id = ?", (now, joined, kept[0]))
+            connection.execute("UPDATE snapshot SET used = ?, candidates = ? WHERE id = ?", (time_s, joined, kept[0]))
             return int(kept[0])
-        row = (self._stamp, listing.digest, listing.to_bytes(), joined, now)
+        row = (self._stamp, listing.digest, listing.to_bytes(), joined, time_s)
         made = connection.execute(
             "INSERT INTO snapshot (stamp, digest, listing, candidates, used) VALUES (?, ?, ?, ?, ?)", row
         ).lastrowid
@@ -185,21 +163,9 @@ class FactCache:
 
 
 def _holds(changes: Changes, footprint: bytes) -> bool:
-    return changes.leave(_checked(lambda: Footprint.from_bytes(footprint)))
+    return changes.leave(checked(lambda: Footprint.from_bytes(footprint)))
 
 
 def _lines(packed: bytes) -> list[str]:
-    text = _checked(lambda: zlib.decompress(packed)).decode("utf-8", "surrogateescape")
+    text = checked(lambda: zlib.decompress(packed)).decode("utf-8", "surrogateescape")
     return text.split("\0") if text else []
-
-
-def _checked(make: Callable[[], Value]) -> Value:
-    """A value of the cache; sqlite3.DatabaseError, as for a broken file, where it is not what was put there."""
-    try:
-        return make()
-    except (ValueError, struct.error, zlib.error, pickle.UnpicklingError) as error:
-        raise sqlite3.DatabaseError(f"a value in it is damaged: {error}") from None
-
-
-def _now() -> int:
-    return int(time.time())

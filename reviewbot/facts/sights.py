@@ -7,20 +7,24 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reviewbot.cost.environment import CpuChoice
 from reviewbot.cost.predictions import SeriesBudgets
-from reviewbot.cost.series_budgets import Function, budgets_of
-from reviewbot.facts.cache import FactCache, Kept
 from reviewbot.facts.database import Database
+from reviewbot.facts.packing import Kept
+from reviewbot.facts.sight_cache import SightCache
 from reviewbot.facts.version import stamp
+from reviewbot.findings.inspection import Inspection
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.bounded import Focus, inspect_bounded
-from reviewbot.rules.inspection import Inspection
 from reviewbot.source.git_tree import CommitTree
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.states import PatchState
 from reviewbot.source.tree import SourceTree
+
+if TYPE_CHECKING:
+    from reviewbot.cost.series_budgets import Function
+    from reviewbot.rules.bounded import Focus
 
 
 class Sights:
@@ -29,13 +33,19 @@ class Sights:
 
     def __init__(self, book: Rulebook, directory: Path | None, complain: Callable[[str], None]) -> None:
         self._book = book
-        self._cache = FactCache(Database(directory, complain), stamp(book)) if directory is not None else None
+        self._cache = SightCache(Database(directory, complain), stamp(book)) if directory is not None else None
 
     def inspect(self, tree: SourceTree, paths: Sequence[str], focus: Focus = None) -> Inspection:
         """As `inspect_bounded`. What took so long that the clock may have cut it short is not kept."""
         functions = (f"{path} {','.join(sorted(names))}" for path, names in sorted((focus or {}).items()))
         asked = ("", *paths, "", *functions)
-        return self._recalled((tree,), asked, Inspection, lambda: inspect_bounded(tree, paths, self._book, focus))
+
+        def make() -> Inspection:
+            from reviewbot.rules.bounded import inspect_bounded  # loads the C parser; what is kept needs none
+
+            return inspect_bounded(tree, paths, self._book, focus)
+
+        return self._recalled((tree,), asked, Inspection, make)
 
     def budgets(self, states: Sequence[PatchState], touched: Iterable[Function], cpu: CpuChoice) -> SeriesBudgets:
         """As `budgets_of`."""
@@ -43,7 +53,13 @@ class Sights:
         renames = (f"{old} {new}" for state in states for old, new in state.renames)
         asked = ("budgets", repr(cpu), *renames, "", *map(repr, functions))
         trees = states[0].before, states[-1].after
-        return self._recalled(trees, asked, SeriesBudgets, lambda: budgets_of(states, functions, self._book, cpu))
+
+        def make() -> SeriesBudgets:
+            from reviewbot.cost.series_budgets import budgets_of
+
+            return budgets_of(states, functions, self._book, cpu)
+
+        return self._recalled(trees, asked, SeriesBudgets, make)
 
     def _recalled(
         self, trees: Sequence[SourceTree], asked: Iterable[str], kind: type[Kept], make: Callable[[], Kept]
@@ -56,12 +72,12 @@ class Sights:
             return make()
         text = "\0".join((*(part for state in known for part in state), *asked))
         key = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-        if (kept := self._cache.sight(key, kind)) is not None:
+        if (kept := self._cache.recall(key, kind)) is not None:
             return kept
         began = time.monotonic()
         made = make()
         if time.monotonic() - began < min(self._book.limits.file_s, self._book.limits.stage_s):
-            self._cache.keep_sight(key, made)
+            self._cache.keep(key, made)
         return made
 
 

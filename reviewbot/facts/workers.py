@@ -19,9 +19,10 @@ from multiprocessing.context import ForkProcess
 from reviewbot.facts.cache import Found
 from reviewbot.facts.footprint import to_footprint
 from reviewbot.findings.finding import Gap
+from reviewbot.findings.inspection import Inspection
 from reviewbot.graph.known import forget
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import Inspection, Inspector
+from reviewbot.rules.inspection import Inspector
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass

@@ -10,8 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from reviewbot.findings.finding import Gap
+from reviewbot.findings.inspection import Inspection
 from reviewbot.rulebook.book import Rulebook
-from reviewbot.rules.inspection import Inspection, inspect
+from reviewbot.rules.inspection import inspect
 from reviewbot.source.tree import SourceTree
 from reviewbot.time_limit import TooLongError, time_limit
 

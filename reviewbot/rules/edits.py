@@ -12,13 +12,14 @@ from reviewbot.csyntax.items import find_definitions, function_at, macro_at
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.findings.edit import Edit, Span, apply_spans, to_edit
 from reviewbot.findings.finding import Observation
+from reviewbot.findings.inspection import Inspection
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect
 from reviewbot.rules import mismatched_end, small_copy, traced_call
 from reviewbot.rules.copies import FunctionText
 from reviewbot.rules.copy_edits import scalar_form_of
-from reviewbot.rules.inspection import Inspection, Inspector, inspect
+from reviewbot.rules.inspection import Inspector, inspect
 from reviewbot.source.overlay import OverlayTree
 from reviewbot.source.tree import SourceTree
 

@@ -15,6 +15,7 @@ from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of
 from reviewbot.csyntax.variants import condition_of, split_variants
 from reviewbot.findings.finding import Gap, Observation, Place
+from reviewbot.findings.inspection import Inspection
 from reviewbot.graph.callees import Callee
 from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
@@ -31,7 +32,6 @@ from reviewbot.rules.likely_runs import LikelyRuns
 from reviewbot.rules.quiet import is_made_quiet, is_quiet
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
-from reviewbot.values import dataclass
 
 _CALL = re.compile(rb"\w+\s*\(")
 
@@ -40,16 +40,6 @@ MAX_MACRO_DEPTH = 8
 
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
 _CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
-    """Sorted by place. `blocks_seen` counts the openers, and the functions that run in the block of a caller nobody
-    found."""
-
-    observations: tuple[Observation, ...]
-    gaps: tuple[Gap, ...]
-    blocks_seen: int
 
 
 def inspect(
