@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
+from reviewbot.csyntax.definitions import find_macros
 from reviewbot.csyntax.items import (
     LineIndex,
     blank_comments,
@@ -161,6 +162,8 @@ DEFINITIONS = {
     "an initialiser": ("int a = f;\nint b[f] = { f, f };\n", "f", []),
     "a forward declaration": ("struct s;\nstruct s *a;\nextern struct s b;\n", "s", []),
     "an element of an array of enumerations": ("static enum e a[] = {\n\tA,\n\tB,\n};\n", "A", []),
+    "a prototype after an #undef": ("#undef f\nint f(void);\n", "f", [(K.PROTOTYPE, 2, ())]),
+    "a macro and calls": ("#define F(x) g(x)\nint h(void)\n{\n\treturn F(1);\n}\n", "F", [(K.MACRO, 1, ())]),
     "use in a macro body": ("#define G f\n#define H(f) f\n", "f", []),
     "a longer name": ("int ff(void);\nint f_(void);\n#define f2 1\n", "f", []),
 }
@@ -171,6 +174,7 @@ def test_every_definition_of_a_name_and_nothing_else(case: str) -> None:
     source, name, expected = DEFINITIONS[case]
     found = find_definitions(source.encode(), name, "a.h")
     assert [(each.kind, each.line, each.conditions) for each in found] == expected
+    assert find_macros(source.encode(), name, "a.h") == tuple(each for each in found if each.kind is K.MACRO)
     for each in found:
         assert source.encode()[each.start : each.start + len(each.text)] == each.text
 

@@ -45,6 +45,11 @@ def find_definitions(data: bytes, name: str, path: str, makers: Sequence[NameMak
     return tuple(sorted(found, key=lambda each: (each.line, each.start)))
 
 
+def find_macros(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
+    """Its #defines alone, which need no outline."""
+    return tuple(_Finder(data, name, path).macros()) if may_define(data, name) else ()
+
+
 def may_define(data: bytes, name: str) -> bool:
     """Whether the name occurs where a definition may stand; cheap, and true too often rather than too seldom."""
     word = name.encode()

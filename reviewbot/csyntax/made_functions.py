@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
-from reviewbot.csyntax.definitions import find_definitions
+from reviewbot.csyntax.definitions import find_definitions, find_macros
 from reviewbot.csyntax.heads import to_function_name
 from reviewbot.csyntax.lexing import blank_comments, line_of
 from reviewbot.csyntax.macros import Argument, Macro, expand, to_macro
@@ -22,13 +23,14 @@ MAX_DEPTH = 4
 MAX_MADE_BYTES = 50_000
 MAX_CHOICES = 64
 
-_USE = re.compile(rb"^((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(", re.MULTILINE)
+_USE = re.compile(rb"\n((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(")
 _INNER_USE = re.compile(rb"([A-Za-z_]\w*)[ \t]*\(")
-_FUNCTION_LIKE = re.compile(rb"^[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+([A-Za-z_]\w*)\(", re.MULTILINE)
+_FUNCTION_LIKE = re.compile(rb"define(?:[ \t]|\\\r?\n)+([A-Za-z_]\w*)\(")
 _UNDEFINED = re.compile(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
-_Macros = Mapping[str, tuple[Macro, ...]]
+_Find = Callable[[str], "tuple[Macro, ...]"]
+"""name -> the macros of that name"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,55 +47,80 @@ NOTHING = Made(functions={}, macros=frozenset())
 
 def made_functions(data: bytes, path: str) -> Made:
     """What the uses of the file's own macros make outside of its functions."""
-    used = {match[2] for match in _USE.finditer(data)} & {match[1] for match in _FUNCTION_LIKE.finditer(data)}
-    if not used:
+    macros = _OwnMacros(data, path)
+    if not macros.names or macros.names.isdisjoint(use.name for use in _uses_in(data)):
         return NOTHING
     found: dict[str, tuple[Definition, ...]] = {}
-    macros = _macros(data, path)
-    undefined = [(match[1].decode(), line_of(data, match.start())) for match in _UNDEFINED.finditer(data)]
     whole = outline(data)
-    for use in _USE.finditer(whole.bare):
-        end = closing(whole.bare, use.end() - 1)
-        if use[2].decode() not in macros or end is None or whole.group_around(use.start()) is not None:
+    for use in _uses_in(whole.bare):
+        end = closing(whole.bare, use.open_)
+        if end is None or whole.group_around(use.start) is not None or not macros.named(use.name.decode()):
             continue
-        line = line_of(data, use.start())
-        around = conditions_at(data, use.start())
-        for each in _made(use[1] + data[use.start(2) : end + 1], _in_force(macros, undefined, line), path):
+        line = line_of(data, use.start)
+        around = conditions_at(data, use.start)
+        text = data[use.start : end + 1]
+        for each in _made(use.words + data[use.name_start : end + 1], macros.in_force(line), path):
             conditions = tuple(dict.fromkeys((*around, *each.conditions)))
-            text = data[use.start() : end + 1]
-            made = replace(each, line=line, start=use.start(), text=text, conditions=conditions)
+            made = replace(each, line=line, start=use.start, text=text, conditions=conditions)
             found[each.name] = (*found.get(each.name, ()), made)
-    return Made(functions=found, macros=frozenset(macros)) if found else NOTHING
+    return Made(functions=found, macros=frozenset(map(bytes.decode, macros.names))) if found else NOTHING
 
 
-def _macros(data: bytes, path: str) -> _Macros:
-    """The file's macros with parameters."""
-    names = {match[1].decode() for match in _FUNCTION_LIKE.finditer(data)}
-    macros = {
-        name: tuple(
-            macro
-            for each in find_definitions(data, name, path)
-            if each.kind is DefinitionKind.MACRO and (macro := to_macro(each)) and macro.parameters is not None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """Something like a call at the beginning of a line, with the words before it: offsets of the line, of the name and
+    of the `(`."""
+
+    start: int
+    words: bytes
+    name: bytes
+    name_start: int
+    open_: int
+
+
+def _uses_in(text: bytes) -> Iterator[_Use]:
+    for match in _USE.finditer(b"\n" + text):  # what begins with a newline is found much faster than what `^` begins
+        yield _Use(
+            start=match.start(), words=match[1], name=match[2], name_start=match.start(2) - 1, open_=match.end() - 2
         )
-        for name in names
-    }
-    return {name: each for name, each in macros.items() if each}
 
 
-def _in_force(macros: _Macros, undefined: list[tuple[str, int]], line: int) -> _Macros:
-    """Those that are defined where the line stands: one name may have several meanings in a file, one after the
-    other."""
-    last = {name: at for name, at in undefined if at < line}
-    return {
-        name: kept
-        for name, each in macros.items()
-        if (kept := tuple(macro for macro in each if last.get(name, 0) < macro.line < line))
-    }
+class _OwnMacros:
+    """The macros with parameters of one file, each read when it is first asked for. `names` may be too many."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self._data = data
+        self._path = path
+        self._read: dict[str, tuple[Macro, ...]] = {}
+        self.names = frozenset(_FUNCTION_LIKE.findall(data))
+
+    def named(self, name: str) -> tuple[Macro, ...]:
+        """Every #define of that name with parameters, in the order of the file."""
+        if name not in self._read:
+            found = find_macros(self._data, name, self._path) if name.encode() in self.names else ()
+            macros = map(to_macro, found)
+            self._read[name] = tuple(each for each in macros if each is not None and each.parameters is not None)
+        return self._read[name]
+
+    def in_force(self, line: int) -> _Find:
+        """Those that are defined where the line stands: one name may have several meanings in a file, one after the
+        other."""
+        undefined = {name: at for name, at in self._undefined if at < line}
+
+        def find(name: str) -> tuple[Macro, ...]:
+            return tuple(macro for macro in self.named(name) if undefined.get(name, 0) < macro.line < line)
+
+        return find
+
+    @cached_property
+    def _undefined(self) -> tuple[tuple[str, int], ...]:
+        data = self._data
+        return tuple((match[1].decode(), line_of(data, match.start())) for match in _UNDEFINED.finditer(data))
 
 
-def _made(text: bytes, macros: _Macros, path: str) -> Iterator[Definition]:
+def _made(text: bytes, find: _Find, path: str) -> Iterator[Definition]:
     """The functions that the use of a macro makes; their conditions are those of the #defines used."""
-    for chosen in _choices(text, macros):
+    for chosen in _choices(text, find):
         expanded = _expanded(text, chosen, MAX_DEPTH)
         if expanded is None:
             continue
@@ -108,15 +135,18 @@ def _made(text: bytes, macros: _Macros, path: str) -> Iterator[Definition]:
                         yield replace(each, conditions=conditions)
 
 
-def _choices(text: bytes, macros: _Macros) -> Iterator[Mapping[str, Macro]]:
+def _choices(text: bytes, find: _Find) -> Iterator[Mapping[str, Macro]]:
     """The macros that a text may use, with one #define for each name: every combination, or, of too many, as many as
-    show each #define once."""
+    show each #define once. None where no brace can come of them, for then nothing is defined."""
     reached: dict[str, tuple[Macro, ...]] = {}
     waiting = [text]
     while waiting:
-        names = {use[1].decode() for use in _INNER_USE.finditer(waiting.pop())} & macros.keys() - reached.keys()
-        reached |= {name: macros[name] for name in sorted(names)}
-        waiting += [macro.body for name in names for macro in macros[name]]
+        names = {use[1].decode() for use in _INNER_USE.finditer(waiting.pop())} - reached.keys()
+        new = {name: macros for name in sorted(names) if (macros := find(name))}
+        reached |= new
+        waiting += [macro.body for macros in new.values() for macro in macros]
+    if b"{" not in text and not any(b"{" in macro.body for macros in reached.values() for macro in macros):
+        return
     combinations: Iterable[tuple[Macro, ...]] = product(*reached.values())
     if prod(map(len, reached.values())) > MAX_CHOICES:
         most = min(max(map(len, reached.values())), MAX_CHOICES)

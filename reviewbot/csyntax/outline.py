@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from functools import lru_cache
 
-from reviewbot.csyntax.heads import find_head, to_function_name, without_directives
-from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+from reviewbot.csyntax.heads import find_head, to_function_name
+from reviewbot.csyntax.lexing import DIRECTIVE, blank, code_of
 from reviewbot.values import dataclass
 
-_BRACE = re.compile(
-    rb"[{}]|^[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\\\n]|\\\r?\n|\\)*)", re.MULTILINE
-)
+_BRACE = re.compile(rb"[{}]")
+_BRANCH = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b")
+_CUT = re.compile(rb"[;]|extern\s*\"[^\"\n]*\"\s*\{")
+_NO_FUNCTION_ENDS = (b"=", b",", b"(", b"\\")
 _LINKAGE = re.compile(rb'extern\s*"[^"\n]*"\s*\{')
 
 
@@ -59,9 +61,10 @@ class Outline:
 def outline(data: bytes) -> Outline:
     """The outline of a file, remembered for the files in work."""
     code = code_of(data)
-    bare = without_directives(code)
+    directives = list(DIRECTIVE.finditer(code))
+    bare = _without(code, directives)
     linkage = [match.end() - 1 for match in _LINKAGE.finditer(bare)]
-    groups = _outermost_groups(code, frozenset(linkage))
+    groups = _outermost_groups(bare, directives, frozenset(linkage))
     entries = tuple(_entries(data, code, bare, groups, linkage))
     return Outline(
         code=code,
@@ -73,18 +76,32 @@ def outline(data: bytes) -> Outline:
     )
 
 
-def _outermost_groups(code: bytes, skip: frozenset[int]) -> tuple[tuple[int, int], ...]:
-    braces = DIRECTIVE.sub(_blank_unless_conditional, code)
-    groups, is_closed = _match_braces(braces, skip, resync=False)
-    return groups if is_closed else _match_braces(braces, skip, resync=True)[0]
+def _without(code: bytes, directives: list[re.Match[bytes]]) -> bytes:
+    """The code with these directives as blanks."""
+    pieces: list[bytes] = []
+    position = 0
+    for directive in directives:
+        pieces += (code[position : directive.start()], blank(directive))
+        position = directive.end()
+    return b"".join([*pieces, code[position:]])
 
 
-def _blank_unless_conditional(match: re.Match[bytes]) -> bytes:
-    return match[0] if CONDITIONAL.match(match[0]) else re.sub(rb"[^\n]", b" ", match[0])
+def _outermost_groups(
+    bare: bytes, directives: list[re.Match[bytes]], skip: frozenset[int]
+) -> tuple[tuple[int, int], ...]:
+    branches = [(each, match) for each in directives if (match := _BRANCH.match(each[0])) is not None]
+    tokens = [(brace.start(), brace[0], b"") for brace in _BRACE.finditer(bare)]
+    tokens += [(each.start(), match[1], each[0][match.end() :]) for each, match in branches]
+    tokens.sort()
+    groups, is_closed = _match_braces(bare, tokens, skip, resync=False)
+    return groups if is_closed else _match_braces(bare, tokens, skip, resync=True)[0]
 
 
-def _match_braces(braces: bytes, skip: frozenset[int], *, resync: bool) -> tuple[tuple[tuple[int, int], ...], bool]:
-    """The outermost groups, and whether every brace was matched.
+def _match_braces(
+    bare: bytes, tokens: Iterable[tuple[int, bytes, bytes]], skip: frozenset[int], *, resync: bool
+) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The outermost groups, and whether every brace was matched. `tokens` are (offset, brace or word of a directive,
+    rest of that directive), in order.
 
     Of the branches of an #if the first one counts (not that of `#if 0`), so that a `{` in each branch is one. With
     `resync` a brace in column 0 ends whatever is still open: the way kernel files end a function.
@@ -92,23 +109,22 @@ def _match_braces(braces: bytes, skip: frozenset[int], *, resync: bool) -> tuple
     depth, open_at, is_clean = 0, 0, True
     branches: list[tuple[int, int, int | None, int]] = []  # depth and open_at at the #if, and after its first branch
     groups: list[tuple[int, int]] = []
-    for token in re.finditer(_BRACE, braces):
-        at, text = token.start(), token[0]
+    for at, text, rest in tokens:
         if text == b"{" and at not in skip:
-            if resync and depth and braces[at - 1 : at] == b"\n":
+            if resync and depth and bare[at - 1 : at] == b"\n":
                 depth = 0
             if depth == 0:
                 open_at = at
             depth += 1
         elif text == b"}":
-            if resync and depth and braces[at - 1 : at] == b"\n":
+            if resync and depth and bare[at - 1 : at] == b"\n":
                 depth = 1
             if depth == 1 and open_at >= (groups[-1][1] if groups else 0):
                 groups.append((open_at, at))
             is_clean = is_clean and (depth > 0 or bool(skip))
             depth = max(0, depth - 1)
-        elif token[1]:
-            depth, open_at = _branch(branches, token[1], token[2].strip(), depth, open_at)
+        elif text != b"{":
+            depth, open_at = _branch(branches, text, rest.strip(), depth, open_at)
     return tuple(groups), is_clean and depth == 0
 
 
@@ -136,18 +152,24 @@ def _entries(
     entries: list[Entry] = []
     begin = cursor = 0
     for open_, close in (*groups, (len(bare), len(bare))):
-        for cut in re.finditer(rb"[;]|extern\s*\"[^\"\n]*\"\s*\{", bare[cursor:open_]):
-            end = cursor + cut.end()
+        for cut in _CUT.finditer(bare, cursor, open_):
             if cut[0] == b";":
-                _add(entries, bare, begin, end)
-            begin = end
-        begin = max(begin, cursor) if to_function_name(bare[cursor:open_]) else begin
-        start = find_head(data[begin:open_], code[begin:open_], bare[begin:open_]) if begin >= cursor else None
-        if start is not None and open_ < len(bare) and to_function_name(bare[begin + start : open_]):
-            entries.append(Entry(begin + start, close + 1, open_))
-            begin = close + 1
+                _add(entries, bare, begin, cut.end())
+            begin = cut.end()
+        if begin < cursor and to_function_name(bare[cursor:open_]):
+            begin = cursor
+        if begin >= cursor and open_ < len(bare) and _may_be_head(bare[begin:open_]):
+            start = find_head(data[begin:open_], code[begin:open_], bare[begin:open_])
+            if start is not None and to_function_name(bare[begin + start : open_]):
+                entries.append(Entry(begin + start, close + 1, open_))
+                begin = close + 1
         cursor = close + 1
     return entries
+
+
+def _may_be_head(text: bytes) -> bool:
+    """Whether the text may end with the head of a function: that of a structure or an initialiser is told quickly."""
+    return b"(" in text and not text.rstrip().endswith(_NO_FUNCTION_ENDS)
 
 
 def _add(entries: list[Entry], bare: bytes, begin: int, end: int) -> None:
