@@ -1,7 +1,5 @@
 """`python -m reviewbot`: the same as the command."""
 
-import sys
+from reviewbot.frontends.guard import program
 
-from reviewbot.frontends.guard import main
-
-sys.exit(main())
+program()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,13 +62,24 @@ def review(
     series: Series, base: SourceTree | None, options: ReviewOptions, book: Rulebook, origin: Base = NO_BASE
 ) -> Review:
     """Review a series on top of `base` (None: by its hunks alone); `origin` says what the base is."""
+    with _sights(book, options) as sights:
+        return _review(series, base, options, book, origin, sights)
+
+
+def _review(
+    series: Series,
+    base: SourceTree | None,
+    options: ReviewOptions,
+    book: Rulebook,
+    origin: Base,
+    sights: Callable[[], Sights],
+) -> Review:
     tell, timed = options.tell, Timed(book.limits.stage_s)
     tell.start("applying patches")
     states = build_states(series, base)
     not_kernel = _not_kernel(series, [base, *(state.after for state in states[-1:])])
     looked_at = [state for state in states if not not_kernel.get(state.patch.index)]
     tell.start("reviewing patches", len(looked_at))
-    sights = _sights(book, options)
     followed = follow(looked_at, book, _look(sights, options), tell.advance, show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
     catalogue = book.catalogue if followed.lives else {}  # a clean commit need not read it
@@ -148,14 +159,23 @@ def _not_kernel(series: Series, trees: Sequence[SourceTree | None]) -> dict[int,
     return {patch.index: why_not_kernel(patch) for patch in series.patches}
 
 
-def _sights(book: Rulebook, options: ReviewOptions) -> Callable[[], Sights]:
-    @cache
+@contextmanager
+def _sights(book: Rulebook, options: ReviewOptions) -> Iterator[Callable[[], Sights]]:
+    """Made when they are first asked for: most commits need none, and what keeps them takes time to load."""
+    made: list[Sights] = []
+
     def sights() -> Sights:
-        from reviewbot.facts.sights import Sights  # loads the database, which most commits do not need
+        from reviewbot.facts.sights import Sights
 
-        return Sights(book, options.cache, options.complain)
+        if not made:
+            made.append(Sights(book, options.cache, options.complain))
+        return made[0]
 
-    return sights
+    try:
+        yield sights
+    finally:
+        for each in made:
+            each.close()
 
 
 def _look(sights: Callable[[], Sights], options: ReviewOptions) -> Look:

@@ -11,6 +11,8 @@ from reviewbot.facts.database import Database
 from reviewbot.facts.packing import Kept, checked, now, pack, unpack
 from reviewbot.findings.inspection import Inspection
 
+_AN_HOUR_S = 3600
+
 
 class SightCache:
     """The results of one program and rule set (`stamp`)."""
@@ -33,5 +35,6 @@ class SightCache:
         row = connection.execute("SELECT result FROM sight WHERE key = ?", (full,)).fetchone()
         if row is None:
             return None
-        connection.execute("UPDATE sight SET used = ? WHERE key = ?", (now(), full))
+        time_s = now()  # an hour more or less does not matter, and a run that only reads need not wait for the disk
+        connection.execute("UPDATE sight SET used = ? WHERE key = ? AND used < ?", (time_s, full, time_s - _AN_HOUR_S))
         return checked(lambda: unpack(zlib.decompress(row[0]), kind))

@@ -33,7 +33,13 @@ class Sights:
 
     def __init__(self, book: Rulebook, directory: Path | None, complain: Callable[[str], None]) -> None:
         self._book = book
-        self._cache = SightCache(Database(directory, complain), stamp(book)) if directory is not None else None
+        self._database = Database(directory, complain) if directory is not None else None
+        self._cache = SightCache(self._database, stamp(book)) if self._database is not None else None
+
+    def close(self) -> None:
+        """Let go of the cache's file; the next question opens it again."""
+        if self._database is not None:
+            self._database.close()
 
     def inspect(self, tree: SourceTree, paths: Sequence[str], focus: Focus = None) -> Inspection:
         """As `inspect_bounded`. What took so long that the clock may have cut it short is not kept."""

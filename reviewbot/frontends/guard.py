@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import NoReturn
 
+# Modules and their classes stay, and are many: looking for garbage every 700 objects takes longer than loading some.
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "SECRET", "PASSPHRASE", "API_KEY")
+
+
+def program() -> NoReturn:
+    """What the command is: `main`, and the end of the process. A hook does not take its modules and values apart first,
+    which takes a tenth of its time; what it wrote is written by then, and what it started has ended."""
+    status = main()
+    if sys.argv[1:2] == ["hook"]:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):  # the interpreter knows what to say
+            sys.exit(status)
+        os._exit(status)
+    sys.exit(status)
 
 
 def main() -> int:
@@ -21,6 +39,7 @@ def main() -> int:
         return _answer_at_once(arguments)
     if arguments == ["hook"] and not is_completing and _is_quiet_commit():
         return 0
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from reviewbot.frontends.exits import Exit
 
     try:

@@ -17,6 +17,7 @@ from reviewbot.frontends.quiet_hook import remember_words
 from reviewbot.frontends.reviewing import conclude, prepare
 from reviewbot.frontends.wish import Wish
 from reviewbot.git import Repository
+from reviewbot.progress import Progress
 
 if TYPE_CHECKING:
     from reviewbot.findings.review import Review
@@ -25,18 +26,25 @@ if TYPE_CHECKING:
 
 def review_hook(wish: Wish, *, push: bool = False, strict: bool = False) -> Exit:
     """Report findings on stdout, and on stderr what could not be reviewed; gives the exit code."""
-    with progress(quiet=wish.quiet) as tell:
-        repository = Repository.open(Path(), in_hook=True)
-        layers = settings.developer_layers(wish.config, repository.root or Path())
-        ready = prepare(wish, layers, tell)
-        if wish.rules is None and not wish.no_cache:
-            remember_words(ready.book)
-        if push:
-            runs = [_of_push(repository, ready, *ends) for ends in _pushed()]
-        else:
-            runs = [lambda: pipeline.review_staged(repository, ready.options, ready.book)]
-        is_silent = not (strict or wish.verbose)
-        codes = [conclude(_telling_gaps(run), wish, ready, layers, only_findings=is_silent) for run in runs]
+    repository = Repository.open(Path(), in_hook=True)
+    try:
+        with progress(quiet=wish.quiet) as tell:
+            return _review(repository, wish, tell, push, strict)
+    finally:
+        repository.close()
+
+
+def _review(repository: Repository, wish: Wish, tell: Progress, push: bool, strict: bool) -> Exit:
+    layers = settings.developer_layers(wish.config, repository.root or Path())
+    ready = prepare(wish, layers, tell)
+    if wish.rules is None and not wish.no_cache:
+        remember_words(ready.book)
+    if push:
+        runs = [_of_push(repository, ready, *ends) for ends in _pushed()]
+    else:
+        runs = [lambda: pipeline.review_staged(repository, ready.options, ready.book)]
+    is_silent = not (strict or wish.verbose)
+    codes = [conclude(_telling_gaps(run), wish, ready, layers, only_findings=is_silent) for run in runs]
     if Exit.FINDINGS in codes:
         return Exit.FINDINGS
     return Exit.NOT_REVIEWED if strict and Exit.NOT_REVIEWED in codes else Exit.CLEAN
