@@ -21,6 +21,7 @@ from reviewbot.git.objects import (
     parse_tree,
 )
 from reviewbot.git.process import OPENING_TIMEOUT_S, Git, decode
+from reviewbot.git.word_pattern import any_of
 
 HISTORY_TIMEOUT_S = 20.0
 
@@ -200,7 +201,7 @@ class Repository:
         command = ["grep", "-l", "-a", "-z", "--full-name", "--no-color", "--no-recurse-submodules", "-f", "-"]
         command += [*([rev] if rev else []), "--", *(f":(top,glob){glob}" for glob in globs)]
         try:
-            output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(words)])
+            output = self._grep("-P", command, [any_of(words)] if words else [])
         except GitError:  # built without Perl expressions
             output = self._grep(
                 "-E", [*command[:1], "-w", *command[1:]], [f"({each})" for each in _alternatives(words)]
