@@ -40,8 +40,11 @@ def find_definitions(data: bytes, name: str, path: str, makers: Sequence[NameMak
     """
     finder = _Finder(data, name, path)
     found = [each for maker in makers for each in finder.made_by(maker)]
-    if may_define(data, name):
-        found += [*finder.macros(), *finder.others()]
+    places = [at for at in occurrences(data, finder.word) if _may_define_at(data, at, at + len(finder.word))]
+    if places:
+        found += finder.macros()
+    if not all(_is_in_directive(data, at) for at in places):
+        found += finder.others()
     return tuple(sorted(found, key=lambda each: (each.line, each.start)))
 
 
@@ -73,6 +76,10 @@ def _may_define_at(data: bytes, start: int, end: int) -> bool:
     return stripped.startswith(_INDENTED) or _is_hardly_indented(before) or _NESTED_TAG.fullmatch(stripped) is not None
 
 
+def _is_in_directive(data: bytes, offset: int) -> bool:
+    return data[data.rfind(b"\n", 0, offset) + 1 : offset].lstrip().startswith(b"#")
+
+
 def _is_type_line(data: bytes, line: int) -> bool:
     """Whether the line before is the beginning of a declaration that goes on: a type in column 0."""
     previous = data[data.rfind(b"\n", 0, max(0, line - 1)) + 1 : line].rstrip()
@@ -87,12 +94,12 @@ def _is_hardly_indented(before: bytes) -> bool:
 class _Finder:
     def __init__(self, data: bytes, name: str, path: str) -> None:
         self._data, self._name, self._path = data, name, path
-        self._word = name.encode()
+        self.word = name.encode()
 
     def macros(self) -> Iterator[Definition]:
         """Its #defines."""
         code = code_of(self._data)
-        for start in occurrences(code, self._word):
+        for start in occurrences(code, self.word):
             line = code.rfind(b"\n", 0, start) + 1
             if line == start:  # `#define \`, and the name on the next line
                 line = code.rfind(b"\n", 0, max(0, line - 1)) + 1
@@ -103,9 +110,9 @@ class _Finder:
     def others(self) -> Iterator[Definition]:
         """Everything that is no macro."""
         whole = outline(self._data)
-        for start in occurrences(whole.bare, self._word):
+        for start in occurrences(whole.bare, self.word):
             group = whole.group_around(start)
-            end = start + len(self._word)
+            end = start + len(self.word)
             found = self._at_top(whole, start, end) if group is None else self._inside(whole, group, start, end)
             if found is not None:
                 yield found
