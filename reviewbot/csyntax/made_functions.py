@@ -24,6 +24,7 @@ MAX_MADE_BYTES = 50_000
 MAX_CHOICES = 64
 
 _USE = re.compile(rb"\n((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(")
+_USED = re.compile(rb"\n(?:[A-Za-z_]\w*[ \t]+)*([A-Za-z_]\w*)[ \t]*\(")  # the name alone
 _INNER_USE = re.compile(rb"([A-Za-z_]\w*)[ \t]*\(")
 _FUNCTION_LIKE = re.compile(rb"define(?:[ \t]|\\\r?\n)+([A-Za-z_]\w*)\(")
 _UNDEFINED = re.compile(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
@@ -48,7 +49,7 @@ NOTHING = Made(functions={}, macros=frozenset())
 def made_functions(data: bytes, path: str) -> Made:
     """What the uses of the file's own macros make outside of its functions."""
     macros = _OwnMacros(data, path)
-    if not macros.names or macros.names.isdisjoint(use.name for use in _uses_in(data)):
+    if not macros.names or macros.names.isdisjoint(_USED.findall(b"\n" + data)):
         return NOTHING
     found: dict[str, tuple[Definition, ...]] = {}
     whole = outline(data)

@@ -132,8 +132,9 @@ def _is_configuration(makefile: str) -> bool:
 
 
 def _object_of(makefile: str, path: str) -> str:
-    """The object of a source file as its Makefile calls it: relative to the Makefile."""
-    return posixpath.splitext(posixpath.relpath(path, posixpath.dirname(makefile) or "."))[0] + ".o"
+    """The object of a source file as its Makefile, which lies in its directory or above, calls it."""
+    directory = posixpath.dirname(makefile)
+    return posixpath.splitext(path.removeprefix(f"{directory}/"))[0] + ".o"
 
 
 def object_condition(tree: SourceTree, path: str) -> str | None:
