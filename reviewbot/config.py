@@ -9,6 +9,8 @@ A stage that has settings owns its dataclass; frontends/settings.py lists all se
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,23 +54,29 @@ def secret(default: str | None = None) -> Any:
 
 def config_file() -> Path:
     """The user's own settings file; it need not exist."""
-    import platformdirs
-
-    return platformdirs.user_config_path("reviewbot", appauthor=False) / "config.toml"
+    return _own_directory("config", "XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 def cache_dir() -> Path:
     """Where facts about blobs are kept; it may be deleted at any time."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("reviewbot", appauthor=False)
+    return _own_directory("cache", "XDG_CACHE_HOME", ".cache")
 
 
 def state_dir() -> Path:
     """Where the ledger of what was sent is kept; it must not be deleted."""
+    return _own_directory("state", "XDG_STATE_HOME", ".local/state")
+
+
+def _own_directory(kind: str, variable: str, below_home: str) -> Path:
+    """As platformdirs says; it takes time to import, and is asked only where the answer is not plain."""
+    given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+    if sys.platform == "linux" and given.startswith("/"):
+        return Path(given, "reviewbot")
+    if sys.platform == "linux" and home.startswith("/"):
+        return Path(home, below_home, "reviewbot")
     import platformdirs
 
-    return platformdirs.user_state_path("reviewbot", appauthor=False)
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("reviewbot", appauthor=False))
 
 
 def read_layer(path: Path) -> Layer:

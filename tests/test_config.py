@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from reviewbot import config
@@ -140,3 +142,22 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> No
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         read_layer(tmp_path / "none.toml")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs itself is asked")
+@pytest.mark.parametrize("home", ["/home/ann", "/", "", "relative", None])
+@pytest.mark.parametrize("given", ["/var/own", "/var/own/", "", " ", "relative", "~/own", None])
+def test_directories_are_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch, given: str, home: str) -> None:
+    for kind in ("CACHE", "CONFIG", "STATE"):
+        set_or_unset(monkeypatch, f"XDG_{kind}_HOME", given)
+    set_or_unset(monkeypatch, "HOME", home)
+    assert config.cache_dir() == platformdirs.user_cache_path("reviewbot", appauthor=False)
+    assert config.state_dir() == platformdirs.user_state_path("reviewbot", appauthor=False)
+    assert config.config_file() == platformdirs.user_config_path("reviewbot", appauthor=False) / "config.toml"
+
+
+def set_or_unset(monkeypatch: pytest.MonkeyPatch, name: str, value: str | None) -> None:
+    if value is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, value)

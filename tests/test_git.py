@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from reviewbot.errors import GitError
 from reviewbot.git import Repository
+from reviewbot.git.user import user_settings
 from reviewbot.series.from_git import series_from_range, series_from_staged
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from tests.repositories import commit, git, make_repository, write
@@ -251,3 +253,32 @@ def test_a_path_that_the_user_does_not_own_is_explained(tree: Path, monkeypatch:
         Repository.open(tree)
     (tree / ".gitconfig").write_text(f"[safe]\n\tdirectory = {tree}\n")
     assert Repository.open(tree).root == tree
+
+
+def test_settings_of_a_developer_are_read_in_one_go(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last of several values counts, the tree's own before the user's, and what has no value is not set."""
+    home = tree.parent / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    names = ("tree", "cpu", "note")
+    assert user_settings(tree, "reviewbot", names) == {}
+    (home / ".gitconfig").write_text("[reviewbot]\n\ttree = /of/the/user\n\tcpu = user\n\tcpus = no\n\tnote\n")
+    git(tree, "config", "ReviewBot.CPU", "power9")
+    git(tree, "config", "--add", "reviewbot.cpu", "power 10 = x\nsecond line")
+    assert user_settings(tree, "reviewbot", names) == {"tree": "/of/the/user", "cpu": "power 10 = x\nsecond line"}
+    for name, value in user_settings(tree, "reviewbot", names).items():
+        asked = subprocess.run(
+            ["git", "config", "--get", f"reviewbot.{name}"], cwd=tree, capture_output=True, check=True
+        )
+        assert asked.stdout.decode() == f"{value}\n"
+
+
+def test_a_repository_tells_the_length_of_its_ids(tree: Path, tmp_path: Path) -> None:
+    assert Repository.open(tree).id_digits == 40
+    for kind, digits in (("sha1", 40), ("sha256", 64)):
+        (tmp_path / kind).mkdir()
+        git(tmp_path / kind, "init", "-q", f"--object-format={kind}")
+        assert Repository.open(tmp_path / kind).id_digits == digits  # before the first commit
+        commit(tmp_path / kind, SOURCES, "First")
+        assert Repository.open(tmp_path / kind).id_digits == digits

@@ -35,7 +35,7 @@ def review_hook(wish: Wish, *, push: bool = False, strict: bool = False) -> Exit
 
 
 def _review(repository: Repository, wish: Wish, tell: Progress, push: bool, strict: bool) -> Exit:
-    layers = settings.developer_layers(wish.config, repository.root or Path())
+    layers = settings.developer_layers(wish.config, repository.root or Path(), repository.root)
     ready = prepare(wish, layers, tell)
     if wish.rules is None and not wish.no_cache:
         remember_words(ready.book)

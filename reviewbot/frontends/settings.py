@@ -11,7 +11,7 @@ from typing import Any
 from reviewbot.config import Layer, Setting, check_sections, config_file, read_layer, resolve
 from reviewbot.errors import ConfigError
 from reviewbot.frontends.exits import FailOn
-from reviewbot.git.user import toplevel, user_setting
+from reviewbot.git.user import toplevel, user_settings
 from reviewbot.mail.limits import DEFAULT_LIMITS, Limits
 from reviewbot.rulebook.limits import DEFAULT_CODE_LIMITS, CodeLimits
 from reviewbot.values import dataclass
@@ -95,7 +95,7 @@ def tree_layer(directory: Path) -> list[Layer]:
 
 def git_layer(directory: Path) -> list[Layer]:
     """`git config reviewbot.tree` and `reviewbot.cpu`, for the developer's own commands."""
-    table = {key: value for key in ("tree", "cpu") if (value := user_setting(directory, f"reviewbot.{key}"))}
+    table = user_settings(directory, "reviewbot", ("tree", "cpu"))
     return [Layer(origin="git config", table={"review": table})] if table else []
 
 
@@ -105,9 +105,10 @@ def command_line(values: Mapping[str, Any]) -> Layer:
     return Layer(origin="command line", table={"review": table})
 
 
-def developer_layers(config: Path | None, directory: Path) -> list[Layer]:
-    """All layers of a command that a developer runs in their own tree: the files, the tree's own file, git config."""
+def developer_layers(config: Path | None, directory: Path, top: Path | None = None) -> list[Layer]:
+    """All layers of a command that a developer runs in their own tree: the files, the tree's own file, git config.
+    `top` is the top of the work tree, where that is known."""
     files = file_layers(config)
     own, named = (files[:-1], files[-1:]) if config else (files, [])
-    top = toplevel(directory)
+    top = top or toplevel(directory)
     return [*own, *(tree_layer(top) if top else []), *named, *(git_layer(directory))]

@@ -147,6 +147,12 @@ class Repository:
             raise GitError(f"{self} names its objects in a way that is not known: {name[:80]!r}")
         return _EMPTY_TREES[64 if name == "sha256" else 40]
 
+    @cached_property
+    def id_digits(self) -> int:
+        """The length of the names of its objects: 40, or 64 with SHA-256."""
+        head = self._objects.read("HEAD")  # which needs no process of its own, as asking for the hash does
+        return len(head[0] if head else self.empty_tree)
+
     # The index and the work tree
 
     def index(self) -> dict[str, TreeEntry]:

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from reviewbot.errors import GitError
 from reviewbot.git.process import OPENING_TIMEOUT_S
 
 
-def user_setting(directory: Path, name: str) -> str | None:
-    """The value of a setting as git sees it in `directory`, with the user's global file; None when it is not set."""
-    found = _ask(directory, "config", "--get", name)
-    return found if found else None
+def user_settings(directory: Path, section: str, names: Sequence[str]) -> dict[str, str]:
+    """The values of those of the settings `section.name` that git finds in `directory` or in the user's own files, by
+    name; of several values the last, as git does. Names are letters alone, in lower case."""
+    pattern = rf"^{section}\.({'|'.join(names)})$"
+    rows = (_ask(directory, "config", "-z", "--get-regexp", pattern) or "").split("\0")
+    found = (row.partition("\n") for row in rows)
+    return {key.rpartition(".")[2]: value for key, _, value in found if value}
 
 
 def own_setting(name: str) -> str | None:

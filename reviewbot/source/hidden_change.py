@@ -30,7 +30,7 @@ def _blob(path: str | None, blob: str | None, repository: Repository) -> bytes |
     """The bytes of one side, none where the change has no such side; None if they are not known for certain."""
     if path is None:
         return b""
-    return repository.blob(blob) if blob and len(blob) == len(repository.empty_tree) else None
+    return repository.blob(blob) if blob and len(blob) == repository.id_digits else None
 
 
 def _one_hunk(old: bytes, new: bytes) -> Hunk:

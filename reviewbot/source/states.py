@@ -148,7 +148,7 @@ def _from_objects(
     change: FileChange, old_path: str, before: SourceTree, contents: Mapping[str, bytes | None], repository: Repository
 ) -> Applied | None:
     """The new side as git has it, if the change names it in full and was made on the very text at hand."""
-    full = len(repository.empty_tree)
+    full = repository.id_digits
     if not change.new_blob or len(change.new_blob) != full or old_path in contents or not _is_source(change):
         return None
     if change.old_path and before.blob_id(change.old_path) != change.old_blob:
