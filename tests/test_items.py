@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
@@ -16,6 +18,7 @@ from reviewbot.csyntax.items import (
     line_of,
     macro_at,
 )
+from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, lines_of
 from reviewbot.rulebook.policy import NameMaker
 
 # Each source marks the asked place with @, which is taken out. Expected: name, first and last line.
@@ -263,6 +266,26 @@ def test_blanking_keeps_every_offset_and_line() -> None:
     blanked = blank_comments(data)
     assert blanked == b'a     \n      b     \n"/* s */" \'q\' "\\"//" d\n'
     assert blank_comments(data, literals=True) == b'a     \n      b     \n"       " \' \' "    " d\n'
+
+
+@pytest.mark.parametrize("pattern", [DIRECTIVE, CONDITIONAL], ids=["directives", "conditionals"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        "#if A",
+        "int a;\n",
+        "a # b\n",
+        "#define F(x) #x ## x\n#if A\n",
+        " \t#\tif A && \\\n#ifdef B\n x\n#endif",
+        "#define F \\\n#if A\n#else\n",
+        "a;\r\n#ifdef B\r\n#endif\r\n",
+        "\x0b#if A\x0b\n a; #if B\n# \\\n if C\n",
+    ],
+)
+def test_directives_are_found_by_their_hash_as_well(pattern: re.Pattern[bytes], code: str) -> None:
+    found = [(match.span(), match.groups()) for match in lines_of(pattern, code.encode())]
+    assert found == [(match.span(), match.groups()) for match in pattern.finditer(code.encode())]
 
 
 def test_lines_and_columns() -> None:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import field
 from functools import lru_cache
 
-from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of
+from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of, lines_of
 from reviewbot.values import dataclass
 
 MAX_LEVELS = 60
@@ -52,7 +52,7 @@ def _regions(data: bytes) -> tuple[list[int], list[tuple[str, ...]]]:
     levels: list[_Level] = []
     offsets: list[int] = []
     conditions: list[tuple[str, ...]] = [()]
-    for directive in CONDITIONAL.finditer(code):
+    for directive in lines_of(CONDITIONAL, code):
         _step(levels, directive[1], directive[2], is_guard=directive.start() == guard_at)
         offsets.append(directive.end())
         conditions.append(tuple(level.text() for level in levels[:MAX_LEVELS] if not level.is_guard))
@@ -89,7 +89,7 @@ def _include_guard(code: bytes) -> int | None:
     """The offset of the #ifndef that guards a header: the first directive, its #define right after, nothing but blanks
     before. A header of trace events says #undef and #define first.
     """
-    directives = DIRECTIVE.finditer(code)
+    directives = lines_of(DIRECTIVE, code)
     first = next((each for each in directives if _BEFORE_SUCH_A_GUARD.match(each[0]) is None), None)
     if first is None or DIRECTIVE.sub(b"", code[: first.start()]).strip():
         return None

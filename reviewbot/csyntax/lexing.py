@@ -38,6 +38,8 @@ def blank_comments(data: bytes, *, literals: bool = False) -> bytes:
 
     Newlines stay, so offsets, lines and columns hold.
     """
+    if b"//" not in data and b"/*" not in data and not (literals and (b'"' in data or b"'" in data)):
+        return data
 
     def replace(token: bytes) -> bytes:
         if token[:1] == b"/":
@@ -118,6 +120,17 @@ def occurrences(data: bytes, word: bytes) -> Iterator[int]:
         if (at == 0 or data[at - 1] not in _WORD_BYTES) and data[at + size : at + size + 1] not in _WORD_OR_NONE:
             yield at
         at = data.find(word, at + size)
+
+
+def lines_of(pattern: re.Pattern[bytes], code: bytes) -> Iterator[re.Match[bytes]]:
+    """What DIRECTIVE or CONDITIONAL finds in the code, several times as fast: few lines hold a `#`."""
+    at = code.find(b"#")
+    while at >= 0:
+        start = code.rfind(b"\n", 0, at) + 1
+        match = None if code[start:at].strip(b" \t\x0b") else pattern.match(code, start)
+        if match is not None:
+            yield match
+        at = code.find(b"#", at + 1 if match is None else match.end())
 
 
 class LineIndex:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from reviewbot.csyntax.heads import find_head, to_function_name
-from reviewbot.csyntax.lexing import DIRECTIVE, blank, code_of
+from reviewbot.csyntax.lexing import DIRECTIVE, blank, code_of, lines_of
 from reviewbot.values import dataclass
 
 _BRACE = re.compile(rb"[{}]")
@@ -61,7 +61,7 @@ class Outline:
 def outline(data: bytes) -> Outline:
     """The outline of a file, remembered for the files in work."""
     code = code_of(data)
-    directives = list(DIRECTIVE.finditer(code))
+    directives = list(lines_of(DIRECTIVE, code))
     bare = _without(code, directives)
     linkage = [match.end() - 1 for match in _LINKAGE.finditer(bare)]
     groups = _outermost_groups(bare, directives, frozenset(linkage))

@@ -12,7 +12,7 @@ from reviewbot.csyntax.brace_layout import misplaced_brace
 from reviewbot.csyntax.flow import Call
 from reviewbot.csyntax.heads import without_directives
 from reviewbot.csyntax.items import Item, functions_holding
-from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of
+from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of, lines_of
 from reviewbot.csyntax.variants import condition_of, split_variants
 from reviewbot.findings.finding import Gap, Observation, Place
 from reviewbot.findings.inspection import Inspection
@@ -137,7 +137,7 @@ class _File:
             if not self._reader.holds_block_word(code[offset : offset + 80]):
                 continue
             if directives is None:
-                directives = [match.span() for match in DIRECTIVE.finditer(code)]
+                directives = [match.span() for match in lines_of(DIRECTIVE, code)]
             before = bisect_right(directives, (offset, len(code))) - 1
             if before < 0 or directives[before][1] <= offset:
                 reason = "a call that opens, closes or needs a block stands in no function that could be read"
@@ -253,7 +253,7 @@ def _doubt_about_braces(code: FunctionCode) -> Gap | None:
 
 def _macro_definitions(code: bytes) -> Iterator[tuple[tuple[int, int], re.Match[bytes]]]:
     """The extent of every #define, and a match whose group 1 is the macro's name."""
-    for directive in DIRECTIVE.finditer(code):
+    for directive in lines_of(DIRECTIVE, code):
         if (match := _DEFINE.match(code, directive.start(), directive.end())) is not None:
             yield directive.span(), match
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
-from reviewbot.csyntax.lexing import DIRECTIVE, code_of
+from reviewbot.csyntax.lexing import DIRECTIVE, code_of, lines_of
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.copies import FunctionText, TextCall
@@ -23,6 +23,9 @@ _BRACES = re.compile(rb"[{}]")
 _DEFINE = re.compile(rb"\s*#\s*define(?:\s|\\\r?\n)+([A-Za-z_]\w*)(?:\(([^)]*)\))?")
 _REST_OF_ARGUMENTS = re.compile(rb",\s*##")
 MAX_MACRO_DEPTH = 8
+
+_Way = tuple[Direction, str]
+"""The direction of an access, and the name that its base object begins with."""
 
 
 class LikelyRuns:
@@ -37,16 +40,20 @@ class LikelyRuns:
         same way to one object, or an access in a loop, each of which has a form for a block. Where a macro of the file
         may make accesses that the text does not show, any two accesses will do."""
         accesses = tuple(self._accesses(text))
-        if not accesses:
+        if not accesses or not (
+            len(accesses) > 1 or self._calls_any(text, self._accessors) or _in_loops(text, accesses)
+        ):
             return False
         if self._is_hidden(text, accesses):
-            return len(accesses) > 1 or _is_any_in_loop(text, accesses) or self._calls_any(text, self._accessors)
-        helped = tuple(_calls_of(text, self._helpers - {text.item.name}))
+            return True
         likely = [each for each in accesses if _has_form_in_block(each)]
-        if not _may_be_run(text, likely, helped):
-            return False
-        fitting = [each for each in likely if _is_limited(text, each)]
-        return len(fitting) == len(likely) or _may_be_run(text, fitting, helped)
+        helped = Counter(_calls_of(text, self._helpers - {text.item.name}))
+        sharing = _sharing(likely, helped)
+        if max(helped.values(), default=0) > 1 or _sharing(
+            [each for each in sharing if _is_limited(text, each)], helped
+        ):
+            return True
+        return any(_is_limited(text, each) for each in _in_loops(text, likely))
 
     def _accesses(self, text: FunctionText) -> Iterator[TextCall]:
         for call in text.calls(self._reader.access_calls):
@@ -72,7 +79,7 @@ class LikelyRuns:
         macros, hiding = self._macros
         if not macros:
             return False
-        if any(match[0] in hiding for match in _WORDS.finditer(text.clean, _body(text))):
+        if not hiding.isdisjoint(_WORDS.findall(text.clean, _body(text))):
             return True
         offsets = [each.offset - text.item.start for each in accesses]
         for match in _CALL.finditer(text.clean, _body(text)):
@@ -87,7 +94,7 @@ class LikelyRuns:
         bodies: dict[bytes, list[bytes]] = {}
         hiding: set[bytes] = set()
         code = code_of(self._reader.data(self._path))
-        for directive in DIRECTIVE.finditer(code) if b"define" in code else ():
+        for directive in lines_of(DIRECTIVE, code):
             match = _DEFINE.match(directive[0])
             if match is not None:
                 body = directive[0][match.end() :]
@@ -122,8 +129,8 @@ def _body(text: FunctionText) -> int:
     return text.item.body - text.item.start
 
 
-def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[frozenset[str]]:
-    """For every call of one of these functions the roots of its arguments."""
+def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[_Way]:
+    """For every call of one of these functions the ways in which it may access its arguments."""
     if not names:
         return
     wanted = {name.encode() for name in names}
@@ -131,7 +138,8 @@ def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[frozenset[
         end = closing(text.clean, match.end() - 1) if match[1] in wanted else None
         if end is not None:
             spans = split_arguments(text.clean, match.end(), end)
-            yield frozenset(_root(text.clean[begin:stop]) for begin, stop in spans)
+            roots = {_root(text.clean[begin:stop]) for begin, stop in spans}
+            yield from ((direction, root) for direction in (Direction.READ, Direction.WRITE) for root in roots)
 
 
 @lru_cache(maxsize=1024)
@@ -157,21 +165,22 @@ def _is_limited(text: FunctionText, call: TextCall) -> bool:
     return b"#" in argument.text or is_limited(text, argument)
 
 
-def _may_be_run(text: FunctionText, accesses: Collection[TextCall], helped: Iterable[frozenset[str]]) -> bool:
-    """Whether two of them may be of one object, or one stands in a loop."""
-    roots: Counter[tuple[Direction, str]] = Counter()
-    for call in accesses:
-        roots[call.primitive.direction, _root(call.arguments[call.primitive.pointer_arg or 0].text)] += 1
-    for each in helped:
-        roots.update((direction, root) for direction in (Direction.READ, Direction.WRITE) for root in each)
-    return max(roots.values(), default=0) > 1 or _is_any_in_loop(text, accesses)
+def _sharing(accesses: Collection[TextCall], helped: Counter[_Way]) -> list[TextCall]:
+    """Those that may access one object in the way in which another of them, or a helper, does."""
+    ways = [_way(call) for call in accesses]
+    counted = helped + Counter(ways)
+    return [call for call, way in zip(accesses, ways, strict=True) if counted[way] > 1]
 
 
-def _is_any_in_loop(text: FunctionText, calls: Collection[TextCall]) -> bool:
-    offsets = [call.offset - text.item.start for call in calls]
-    return bool(offsets) and any(
-        begin <= offset < stop for begin, stop in _loops(text, max(offsets)) for offset in offsets
-    )
+def _way(call: TextCall) -> _Way:
+    return call.primitive.direction, _root(call.arguments[call.primitive.pointer_arg or 0].text)
+
+
+def _in_loops(text: FunctionText, calls: Collection[TextCall]) -> list[TextCall]:
+    if not calls:
+        return []
+    loops = tuple(_loops(text, max(call.offset for call in calls) - text.item.start))
+    return [call for call in calls if any(begin <= call.offset - text.item.start < stop for begin, stop in loops)]
 
 
 def _loops(text: FunctionText, last: int) -> Iterator[tuple[int, int]]:
