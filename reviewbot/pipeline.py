@@ -129,9 +129,12 @@ def review_push(repository: Repository, from_ref: str, to_ref: str, options: Rev
     return _review_commits(series, repository, "the parent of the first commit", _quick(options), book)
 
 
-def review_staged(repository: Repository, options: ReviewOptions, book: Rulebook) -> Review:
-    """Review what is staged against HEAD, or against nothing before the first commit."""
-    series = series_from_staged(repository)
+def review_staged(
+    repository: Repository, options: ReviewOptions, book: Rulebook, whole_files: bytes | None = None
+) -> Review:
+    """Review what is staged against HEAD, or against nothing before the first commit. `whole_files` is the diff, where
+    it is at hand."""
+    series = series_from_staged(repository, whole_files)
     return _review_commits(series, repository, "HEAD", _quick(options), book)
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from reviewbot.frontends import quiet_hook
-from reviewbot.frontends.quiet_hook import is_far_from_user_access, is_quiet, remember_words
+from reviewbot.frontends.quiet_hook import is_far_from_user_access, is_quiet, look_at_staged, remember_words
+from reviewbot.git import Repository
 from reviewbot.rulebook.book import load_rulebook
+from reviewbot.series.from_git import series_from_staged
 
 ACCESSES = frozenset({b"get_user", b"user_access_end"})
 MARKS = frozenset({b"inline", b"notrace"})
@@ -94,6 +96,35 @@ def test_a_harmless_commit_is_quiet_and_an_access_is_not(repository: Path) -> No
     assert is_quiet(repository)
     stage(repository, "other.c", "int g(int __user *p)\n{\n\treturn put_user(1, p);\n}\n")
     assert not is_quiet(repository)
+
+
+def test_what_moves_is_reviewed_unless_it_is_text(repository: Path) -> None:
+    """Whole files that only move show no line, but another architecture or another Makefile may count there."""
+    remember_words(load_rulebook())
+    stage(repository, "a.rst", "text\n" * 20)
+    subprocess.run(
+        ["git", "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "x"], cwd=repository, check=True
+    )
+    subprocess.run(["git", "mv", "a.rst", "b.rst"], cwd=repository, check=True)
+    assert is_quiet(repository)
+    subprocess.run(["git", "mv", "b.rst", "b.c"], cwd=repository, check=True)
+    assert not is_quiet(repository)
+    subprocess.run(["git", "mv", "b.c", "a.rst"], cwd=repository, check=True)
+    subprocess.run(["git", "mv", "plain.c", "other.c"], cwd=repository, check=True)
+    assert not is_quiet(repository)
+
+
+def test_the_review_takes_the_diff_that_was_looked_at(repository: Path) -> None:
+    remember_words(load_rulebook())
+    lines = [f"int a{number};" for number in range(40)]
+    stage(repository, "plain.c", "\n".join(lines))
+    stage(repository, "other.c", "int g(int __user *p)\n{\n\treturn put_user(1, p);\n}\n")
+    quiet_now, staged = look_at_staged(repository)
+    assert not quiet_now and staged is not None
+    asked_again = series_from_staged(Repository.open(repository))
+    assert series_from_staged(Repository.open(repository), staged) == asked_again
+    damaged = staged.replace(b"+int a39;", b"?int a39;")
+    assert series_from_staged(Repository.open(repository), damaged) == asked_again
 
 
 def test_words_of_other_rules_do_not_count(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

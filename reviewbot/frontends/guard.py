@@ -37,14 +37,17 @@ def main() -> int:
     is_completing = "_REVIEWBOT_COMPLETE" in os.environ
     if arguments in (["--help"], ["-h"], ["help"], ["--version"], []) and not is_completing:
         return _answer_at_once(arguments)
-    if arguments == ["hook"] and not is_completing and _is_quiet_commit():
-        return 0
+    staged = None
+    if arguments == ["hook"] and not is_completing:
+        is_quiet, staged = _look_at_commit()
+        if is_quiet:
+            return 0
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from reviewbot.frontends.exits import Exit
 
     try:
         _end_on_signals()
-        return _run(arguments)
+        return _run(arguments, staged)
     except BrokenPipeError:
         _silence(sys.stdout)
         return Exit.BROKEN_PIPE
@@ -136,33 +139,33 @@ def _answer_at_once(arguments: list[str]) -> int:
     return 0
 
 
-def _is_quiet_commit() -> bool:
-    """Whether the hook can be silent at once; anything odd is left to the review, which says what it is."""
+def _look_at_commit() -> tuple[bool, bytes | None]:
+    """Whether the hook can be silent at once, and what is staged; anything odd is left to the review, which says what
+    it is."""
     from pathlib import Path
 
-    from reviewbot.frontends.quiet_hook import is_quiet
+    from reviewbot.frontends.quiet_hook import look_at_staged
 
-    return is_quiet(Path())
+    return look_at_staged(Path())
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], staged: bytes | None) -> int:
     """Without click's own `main`, which has its own ideas of broken pipes and interrupts. A hook without options needs
     no parser, whose import takes longer than all that git does for it."""
     if arguments == ["hook"] and "_REVIEWBOT_COMPLETE" not in os.environ:
         from reviewbot.frontends.hook_review import review_hook
         from reviewbot.frontends.wish import Wish
 
-        status = review_hook(Wish())
-        sys.stdout.flush()
-        return int(status)
-    from reviewbot.frontends.cli import cli
+        status = int(review_hook(Wish(), staged=staged))
+    else:
+        from reviewbot.frontends.cli import cli
 
-    if "_REVIEWBOT_COMPLETE" in os.environ:
-        cli.main(arguments, prog_name="reviewbot")
-    with cli.make_context("reviewbot", list(arguments)) as context:
-        status = cli.invoke(context)
+        if "_REVIEWBOT_COMPLETE" in os.environ:
+            cli.main(arguments, prog_name="reviewbot")
+        with cli.make_context("reviewbot", list(arguments)) as context:
+            status = int(cli.invoke(context) or 0)
     sys.stdout.flush()
-    return int(status or 0)
+    return status
 
 
 def _explain(error: Exception, is_verbose: bool) -> int:

@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from reviewbot.frontends.reviewing import Ready
 
 
-def review_hook(wish: Wish, *, push: bool = False, strict: bool = False) -> Exit:
-    """Report findings on stdout, and on stderr what could not be reviewed; gives the exit code."""
+def review_hook(wish: Wish, *, push: bool = False, strict: bool = False, staged: bytes | None = None) -> Exit:
+    """Report findings on stdout, and on stderr what could not be reviewed; gives the exit code. `staged` is what
+    `quiet_hook.look_at_staged` gave, if it was asked."""
     repository = Repository.open(Path(), in_hook=True)
     try:
         with progress(quiet=wish.quiet) as tell:
-            return _review(repository, wish, tell, push, strict)
+            return _review(repository, wish, tell, push, strict, staged)
     finally:
         repository.close()
 
 
-def _review(repository: Repository, wish: Wish, tell: Progress, push: bool, strict: bool) -> Exit:
+def _review(repository: Repository, wish: Wish, tell: Progress, push: bool, strict: bool, staged: bytes | None) -> Exit:
     layers = settings.developer_layers(wish.config, repository.root or Path(), repository.root)
     ready = prepare(wish, layers, tell)
     if wish.rules is None and not wish.no_cache:
@@ -42,7 +43,7 @@ def _review(repository: Repository, wish: Wish, tell: Progress, push: bool, stri
     if push:
         runs = [_of_push(repository, ready, *ends) for ends in _pushed()]
     else:
-        runs = [lambda: pipeline.review_staged(repository, ready.options, ready.book)]
+        runs = [lambda: pipeline.review_staged(repository, ready.options, ready.book, staged)]
     is_silent = not (strict or wish.verbose)
     codes = [conclude(_telling_gaps(run), wish, ready, layers, only_findings=is_silent) for run in runs]
     if Exit.FINDINGS in codes:

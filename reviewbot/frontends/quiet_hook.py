@@ -20,6 +20,7 @@ _SOURCES = (b".c", b".h", b'.c"', b'.h"')  # git quotes some names
 _END_OF_ITEM = re.compile(rb"(?<=\n)(?=[ +-]\})")
 _CHANGED = re.compile(rb"^[+-](?![+-]{2} )", re.MULTILINE)
 _TEXTS = (b".rst", b".md", b".yaml", b'.rst"', b'.md"', b'.yaml"')
+_RENAMED = re.compile(rb"^(?:rename|copy) (?:from|to) (.*)$", re.MULTILINE)
 _CHANGED_LINE = re.compile(rb"^[+-](?![+-]{2} ).*\n?", re.MULTILINE)
 _MACRO = re.compile(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
 _FORMAT = b"reviewbot-hook-words 1"
@@ -27,28 +28,33 @@ _FORMAT = b"reviewbot-hook-words 1"
 
 def is_quiet(directory: Path) -> bool:
     """Whether nothing that is staged in `directory` can matter; False also for every failure."""
+    return look_at_staged(directory)[0]
+
+
+def look_at_staged(directory: Path) -> tuple[bool, bytes | None]:
+    """As `is_quiet`, and the diff that was looked at: `Repository.diff_of_index` against HEAD, with whole files as
+    context. None if git was not asked for it or failed."""
     from reviewbot.errors import GitError
-    from reviewbot.git.process import Git
+    from reviewbot.git.process import DIFF_OPTIONS, Git
 
     words = _read_words()
     if words is None:
-        return False
+        return False, None
     try:
         git = Git(directory, in_hook=True)
         # The whole of each file as context, so that one answer shows all that is around a change.
-        staged = git.diff(
-            "diff-index", "--cached", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
-            "--unified=1000000", "--src-prefix=a/", "--dst-prefix=b/", "HEAD", "--",
-        )  # fmt: skip
+        staged = git.diff("diff-index", "--cached", "-p", *DIFF_OPTIONS, "--unified=1000000", "HEAD", "--")
     except GitError:
-        return False
-    return is_far_from_user_access(staged, *words)
+        return False, None
+    return is_far_from_user_access(staged, *words), staged
 
 
 def is_far_from_user_access(diff: bytes, accesses: frozenset[bytes], marks: frozenset[bytes]) -> bool:
     """Whether a diff with whole files as context touches nothing that `accesses` or `marks` stand for."""
     for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE)[1:]:
         name, _, rest = part.partition(b"\n")
+        if not all(path.endswith(_TEXTS) for path in _RENAMED.findall(rest.partition(b"\n@@ ")[0])):
+            return False  # what moves shows no line, and may mean another thing where it is now
         if name.endswith(_TEXTS):
             continue
         if not name.endswith(_SOURCES):

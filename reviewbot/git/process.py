@@ -48,6 +48,11 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # unlike protocol.allow it also beats a protocol.ext.allow of the repository
     "LC_ALL": "C",
 }
+# How a diff is to be printed, but for its context.
+DIFF_OPTIONS = (
+    *("--full-index", "-M", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"),
+    *("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none", "--submodule=short"),
+)
 # What a hook inherits from the git that called it; `git commit PATH` for one puts the staged files into another index.
 _HOOK_VARIABLES = (
     "GIT_DIR",

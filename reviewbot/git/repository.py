@@ -20,22 +20,11 @@ from reviewbot.git.objects import (
     parse_entries,
     parse_tree,
 )
-from reviewbot.git.process import OPENING_TIMEOUT_S, Git, decode
+from reviewbot.git.process import DIFF_OPTIONS, OPENING_TIMEOUT_S, Git, decode
 from reviewbot.git.word_pattern import any_of
 
 HISTORY_TIMEOUT_S = 20.0
 
-_DIFF: tuple[str, ...] = (
-    "--full-index",
-    "-M",
-    "-l1000",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--no-relative",
-    "-U3",
-)
-_DIFF += ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none", "--submodule=short")
 _GREP: tuple[str, ...] = ("grep", "-o", "-a", "-z", "--full-name", "--no-color", "--no-line-number", "--no-column")
 _GREP += ("--no-recurse-submodules",)
 _GREP_ROW = re.compile(rb"([^\0]+)\0([^\n\0]+)\n")
@@ -261,11 +250,13 @@ class Repository:
 
     def diff_of_commit(self, commit_id: str) -> bytes:
         """The diff of a resolved commit against its first parent, or against nothing for a root commit."""
-        return self._git.diff("diff-tree", "-r", "-p", "--root", "--no-commit-id", *_DIFF, commit_id, "--")
+        return self._git.diff(
+            "diff-tree", "-r", "-p", "--root", "--no-commit-id", *DIFF_OPTIONS, "-U3", commit_id, "--"
+        )
 
     def diff_of_index(self, against: str | None = None) -> bytes:
         """What is staged, as a diff against a resolved commit (None: against nothing, before the first commit)."""
-        return self._git.diff("diff-index", "--cached", "-p", *_DIFF, against or self.empty_tree, "--")
+        return self._git.diff("diff-index", "--cached", "-p", *DIFF_OPTIONS, "-U3", against or self.empty_tree, "--")
 
 
 def _split_paths(listing: bytes) -> list[str]:

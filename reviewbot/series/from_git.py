@@ -11,6 +11,7 @@ from reviewbot.git import Commit, Repository
 from reviewbot.grammar import plural
 from reviewbot.mail.message import Address
 from reviewbot.series.diff import parse_diff
+from reviewbot.series.less_context import with_less_context
 from reviewbot.series.patch import Patch, Problem, Series
 
 MAX_COMMITS = 5000
@@ -53,10 +54,12 @@ def series_from_push(repository: Repository, from_ref: str, to_ref: str) -> Seri
     return _to_series(repository, commits, merges, f"push of {tip[:12]}")
 
 
-def series_from_staged(repository: Repository) -> Series:
-    """What is staged, as one pseudo patch; it has no files if nothing is. Works before the first commit, too."""
+def series_from_staged(repository: Repository, whole_files: bytes | None = None) -> Series:
+    """What is staged, as one pseudo patch; it has no files if nothing is. Works before the first commit, too.
+    `whole_files` is the diff against HEAD with whole files as context, if git has been asked for it."""
     head = repository.resolve("HEAD") if repository.has_commit("HEAD") else None
-    parsed = parse_diff(repository.diff_of_index(head))
+    diff = with_less_context(whole_files) if head and whole_files is not None else None
+    parsed = parse_diff(repository.diff_of_index(head) if diff is None else diff)
     patch = Patch(
         index=1,
         subject="staged changes",
