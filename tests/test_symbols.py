@@ -136,16 +136,16 @@ def test_branches_come_with_their_conditions() -> None:
     assert [each.conditions for each in found.definitions] == [("!(defined(CONFIG_S))",), ()]
 
 
-def test_one_search_serves_all_prefetched_names() -> None:
+def test_one_search_of_sources_and_one_of_headers_serve_all_prefetched_names() -> None:
     tree = MemoryTree(TREE)
     symbols = Symbols(tree, WORDS)
-    names = ["linked", "nothing", "trace_thing", "copy", "own"]
+    names = ["linked", "nothing", "trace_thing", "copy", "own", "nowhere"]
     symbols.prefetch(names)
     for name in names:
         symbols.resolve(name, "kernel/ask.c", None)
         symbols.lookup((DefinitionKind.STRUCT,), name, "kernel/ask.c", None)
     symbols.prefetch(names)
-    assert tree.searched == [tuple(sorted([*names, "thing"]))]
+    assert tree.searched == [tuple(sorted([*names, "thing"]))] * 2
 
 
 def test_headers_answer_without_a_search_and_nothing_is_searched_twice() -> None:
@@ -156,7 +156,7 @@ def test_headers_answer_without_a_search_and_nothing_is_searched_twice() -> None
     assert tree.searched == []
     symbols.resolve("nothing", "kernel/ask.c", None)
     symbols.resolve("nothing", "arch/one/kernel/ask.c", "one")
-    assert tree.searched == [("nothing",)]
+    assert tree.searched == [("nothing",)] * 2  # sources, then headers
 
 
 def test_a_name_that_stands_in_too_many_files_is_unknown_with_the_reason() -> None:

@@ -154,6 +154,7 @@ class Reach:
             if routine.name != callee.name:
                 continue
             code = self._reader.routine(definition.path, routine.name, routine.line)
+            self._reader.symbols.prefetch({name for name, _ in routine.calls})
             for name, line in routine.calls:
                 call = Call(name=name, text=name, arguments=(), offset=code.lines.start(line))
                 callees = self._resolver.resolve(call, definition.path, code.arch, b"")

@@ -35,6 +35,8 @@ _CALLABLE = frozenset(
 )
 _TAGS = frozenset((DefinitionKind.STRUCT, DefinitionKind.UNION, DefinitionKind.ENUM))
 _LINKED = frozenset((DefinitionKind.FUNCTION, DefinitionKind.ASM, DefinitionKind.VARIABLE))
+_SOURCES = (".c", ".S")
+_HEADERS = (".h",)
 _NOT_LINKED = ("tools", "scripts", "samples", "Documentation", "usr")  # built for the host, or not at all
 _FILES_LIMIT = 600  # files in which one name is looked for; only names no kernel function has occur in more
 
@@ -63,21 +65,23 @@ class Symbols:
         self._header_words = HeaderWords(tree)
         self.asked = Asked()
         self._spelled: dict[str, tuple[str, ...]] = {}
-        self._holders: dict[str, frozenset[str]] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}  # name -> the sources that hold it, where that was searched
+        self._anywhere: dict[str, tuple[str, ...]] = {}  # the same of headers
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
         # file -> (kinds, name, architecture) -> what it sees
         self._looked_up: dict[str, dict[_Question, tuple[Definition, ...]]] = {}
 
     def prefetch(self, names: Collection[str]) -> None:
-        """Find the files of all these names in one search of the tree; `resolve` and `lookup` then need none for
-        them.
-        """
-        spellings = {name: self._spellings(name) for name in names if name not in self._holders}
+        """Find the sources of all these names in one search of the tree; `resolve` then needs none for them."""
+        self._search(names, _SOURCES, self._sources)
+
+    def _search(self, names: Collection[str], suffixes: Collection[str], known: dict[str, tuple[str, ...]]) -> None:
+        spellings = {name: self._spellings(name) for name in names if name not in known}
         if not spellings:
             return
-        found = self._tree.search(sorted({word for words in spellings.values() for word in words}))
+        found = self._tree.search(sorted({word for words in spellings.values() for word in words}), suffixes)
         for name, words in spellings.items():
-            self._holders[name] = frozenset(path for word in words for path in found.get(word, ()))
+            known[name] = tuple(sorted({path for word in words for path in found.get(word, ())}))
 
     def forget(self, path: str) -> None:
         """Let go of what is quickly found again of a source file, once it is through."""
@@ -177,8 +181,8 @@ class Symbols:
 
     def _linked(self, name: str, from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
         """The definitions in other objects (and, failing that, in headers that no #include led to)."""
-        candidates = self._candidates(name, arch)
-        sources = [path for path in candidates if not path.endswith(".h") and path != from_path]
+        self.prefetch((name,))
+        sources = [path for path in self._sources[name] if _is_reachable(path, arch) and path != from_path]
         near, far = split_by_nearness(sources, from_path, arch)
         found = [each for path in near for each in self._find(name, path) if _is_linked(each)]
         if len(far) <= _FILES_LIMIT or not found:
@@ -188,9 +192,14 @@ class Symbols:
         if len(far) > _FILES_LIMIT:
             return (), How.UNKNOWN, f"{name} occurs in more than {_FILES_LIMIT} files"
         kinds = _CALLABLE - {DefinitionKind.ENUMERATOR}
-        headers = [path for path in candidates if path.endswith(".h")][:_FILES_LIMIT]
+        headers = [path for path in self._headers_anywhere(name) if _is_reachable(path, arch)][:_FILES_LIMIT]
         found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
         return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
+
+    def _headers_anywhere(self, name: str) -> tuple[str, ...]:
+        """Those of the whole tree. One search serves every name that was searched for in the sources."""
+        self._search(self._sources, _HEADERS, self._anywhere)
+        return self._anywhere[name]
 
     def _pasted(self, name: str, from_path: str, arch: str | None) -> list[Definition]:
         """The functions of that name whose names macros of the headers paste: the word stands nowhere."""
@@ -212,16 +221,8 @@ class Symbols:
                 self.asked.note(made.macros, from_path)
         self.asked.lead(from_path, found)
 
-    def _candidates(self, name: str, arch: str | None) -> tuple[str, ...]:
-        self.prefetch((name,))
-        return tuple(sorted(path for path in self._holders[name] if _is_reachable(path, arch)))
-
     def _headers_with(self, name: str, from_path: str, arch: str | None) -> list[str]:
-        headers = self._includes.headers(from_path, arch)
-        if name in self._holders:
-            holders = self._holders[name]
-            return [path for path in headers.paths if path in holders]
-        return self._header_words.holding(self._spellings(name), headers)
+        return self._header_words.holding(self._spellings(name), self._includes.headers(from_path, arch))
 
     def _find_tags(self, name: str, path: str) -> tuple[Definition, ...]:
         key, known = (name, path), self._known.tags_in_file(path)
