@@ -9,13 +9,14 @@ from datetime import datetime
 from reviewbot.cost.posted_figures import find_posted
 from reviewbot.cost.readings import Form, Posted, Reading
 from reviewbot.mail.message import Address, Message
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.cpu_models import CpuModel
 from reviewbot.values import dataclass
 
-_CONFIG = re.compile(r"\bCONFIG_[A-Z0-9_]+(?:=\w+)?|\b[a-z0-9_]+_defconfig\b")
-_CLOCK = re.compile(r"\b(\d{1,15}(?:\.\d{1,15})?) ?([GM])Hz\b", re.IGNORECASE)
-_COMMAND = re.compile(
+_CONFIG = regex(r"\bCONFIG_[A-Z0-9_]+(?:=\w+)?|\b[a-z0-9_]+_defconfig\b")
+_CLOCK = regex(r"\b(\d{1,15}(?:\.\d{1,15})?) ?([GM])Hz\b", re.IGNORECASE)
+_COMMAND = regex(
     r"^\s*(?:[#$] ?|~# ?)?((?:\./|dd |perf |chrt |time |taskset )\S.*|\w+_(?:threads|processes)(?: -\w+)+)\s*$"
 )
 

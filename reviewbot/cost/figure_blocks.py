@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from reviewbot.cost.readings import FIGURE, NUMBER, Form, Posted, Reading, to_number, to_seconds, to_unit
+from reviewbot.patterns import regex
 
-_TIME = re.compile(r"^\s*(real|user|sys)\s+(?:(\d{1,9})m)?(\d{1,15}[.,]\d{1,15})s?\s*$")
-_PROFILE = re.compile(r"^\s*(\d{1,15}\.\d{1,15}) ?%\s+(?:\S+\s+){0,3}\[[k.]\]\s+(\S+)\s*$")
-_BARE = re.compile(rf"^\s*({NUMBER})\s*$")
-_RULE = re.compile(r"^[\s|:+-]*$")
+_TIME = regex(r"^\s*(real|user|sys)\s+(?:(\d{1,9})m)?(\d{1,15}[.,]\d{1,15})s?\s*$")
+_PROFILE = regex(r"^\s*(\d{1,15}\.\d{1,15}) ?%\s+(?:\S+\s+){0,3}\[[k.]\]\s+(\S+)\s*$")
+_BARE = regex(rf"^\s*({NUMBER})\s*$")
+_RULE = regex(r"^[\s|:+-]*$")
 
 
 def find_tables(lines: list[str]) -> list[Posted]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from reviewbot.cost.readings import FIGURE, NUMBER, UNIT, Form, Posted, Reading, to_number, to_seconds, to_unit
+from reviewbot.patterns import regex
 
-_CHANGE = re.compile(
+_CHANGE = regex(
     rf"\bfrom (?:about |~ ?)?({NUMBER}) ?({UNIT})?(?: \w+){{0,2}} to (?:about |~ ?)?({NUMBER}) ?({UNIT})?(?![\w/])"
 )
-_PERF_STAT = re.compile(r"^\s*(\d[\d,.]{0,30})\s+(?:(msec|ns)\s+)?([a-z][\w/:.-]+)\s*(?:#.*|\(.*\)|\+-.*)?$")
-_PERF_ELAPSED = re.compile(r"^\s*(\d{1,15}[.,]\d{1,15})(?: \+- \d+[.,]\d+)? seconds (time elapsed|user|sys)\b")
+_PERF_STAT = regex(r"^\s*(\d[\d,.]{0,30})\s+(?:(msec|ns)\s+)?([a-z][\w/:.-]+)\s*(?:#.*|\(.*\)|\+-.*)?$")
+_PERF_ELAPSED = regex(r"^\s*(\d{1,15}[.,]\d{1,15})(?: \+- \d+[.,]\d+)? seconds (time elapsed|user|sys)\b")
 _COUNTERS = ("cycles", "instructions", "branches", "task-clock", "page-faults", "context-switches", "cache-misses")
 _ENDS = ((1, "before"), (3, "after"))
 

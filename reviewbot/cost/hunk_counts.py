@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.series.patch import Series
 from reviewbot.values import dataclass
 
-_CALL = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_CALL = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 _PAIR = frozenset((Effect.ACCESS, Effect.OPEN, Effect.SCOPED))
-_NO_CODE = re.compile(rb"\s*(?:\*|/\*|//|#)|.*\\\s*$|[a-z]\w*[\w\s*]*\(")
+_NO_CODE = regex(rb"\s*(?:\*|/\*|//|#)|.*\\\s*$|[a-z]\w*[\w\s*]*\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,10 @@ import re
 
 from reviewbot.errors import UsageError
 from reviewbot.findings.finding import Cycles
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
-_BASE_RATE = re.compile(
-    r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*/\s*s\s*@\s*([0-9]+(?:\.[0-9]+)?)\s*([GM])Hz\s*", re.IGNORECASE
-)
+_BASE_RATE = regex(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*/\s*s\s*@\s*([0-9]+(?:\.[0-9]+)?)\s*([GM])Hz\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

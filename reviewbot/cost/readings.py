@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 # of so many digits that it is a finite number: nobody measured more
 NUMBER = r"\d{1,15}(?:[.,]\d{1,15}){0,5}(?: ?[kK](?![A-Za-z]))?"
 UNIT = r"seconds|second|secs|sec|ms|us|µs|ns|s|cycles|%|ops/s|ops"
-FIGURE = re.compile(rf"(?<![\w.,/@:+-])(?:~ ?)?({NUMBER}) ?({UNIT})(?![\w/])")
+FIGURE = regex(rf"(?<![\w.,/@:+-])(?:~ ?)?({NUMBER}) ?({UNIT})(?![\w/])")
 _SECONDS = ("seconds", "second", "secs", "sec")
 
 

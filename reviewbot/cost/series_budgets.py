@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from reviewbot.cost.budget import saved_by
@@ -18,6 +17,7 @@ from reviewbot.graph.callers import entries_of
 from reviewbot.graph.code import CodeReader
 from reviewbot.graph.switch_counter import SwitchCounter
 from reviewbot.graph.switch_counts import Tally
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Direction
 from reviewbot.source.states import PatchState
@@ -26,7 +26,7 @@ from reviewbot.source.tree import SourceTree
 GENERIC_ARCHES = ("powerpc", "x86")
 """Code outside arch/ runs everywhere; these two guard user memory, and differ in how."""
 
-_CALLS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_CALLS = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 
 MAX_SEARCHES = 1
 """Whole-tree searches for callees on each side: a search of a big tree takes seconds."""

@@ -3,10 +3,10 @@ parser makes of the function may not be what was meant."""
 
 from __future__ import annotations
 
-import re
+from reviewbot.patterns import regex
 
-_BRACE = re.compile(rb"[{}]")
-_PLAIN_HEAD = re.compile(rb"(?:\}\s*)?(?:if|else|for|while|do|switch)\b[^;]*\Z")
+_BRACE = regex(rb"[{}]")
+_PLAIN_HEAD = regex(rb"(?:\}\s*)?(?:if|else|for|while|do|switch)\b[^;]*\Z")
 _TAB = 8
 
 

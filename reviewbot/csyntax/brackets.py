@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_ARGUMENT_STOPS = re.compile(rb"[()\[\]{},]")
-_PARENTHESES = re.compile(rb"[()]")
+from reviewbot.patterns import regex
+
+_ARGUMENT_STOPS = regex(rb"[()\[\]{},]")
+_PARENTHESES = regex(rb"[()]")
 _NEAR_BYTES = 500
-_BRACES = re.compile(rb"[{}]")
+_BRACES = regex(rb"[{}]")
 
 
 def closing(text: bytes, start: int) -> int | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from reviewbot.patterns import regex
+
 Tokens = tuple[str, ...]
 
 MAX_TEXT_BYTES = 400_000
@@ -14,7 +16,7 @@ MAX_TEXT_BYTES = 400_000
 
 _COMMENT = r"/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*"
 _LITERAL = r"""(?:L|u8|u|U)?\"(?:\\.|[^\"\\])*\"|(?:L|u|U)?'(?:\\.|[^'\\\n])*'"""
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"""
     ({_LITERAL}
       | \.?[0-9](?:[eEpP][+-]|[\w.])*
@@ -24,9 +26,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_DIRECTIVE = re.compile(r"^[ \t]*\#(?:\\\n|[^\n])*", re.MULTILINE)
-_COMMENT_OR_LITERAL = re.compile(f"({_COMMENT})|{_LITERAL}", re.DOTALL)
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_DIRECTIVE = regex(r"^[ \t]*\#(?:\\\n|[^\n])*", re.MULTILINE)
+_COMMENT_OR_LITERAL = regex(f"({_COMMENT})|{_LITERAL}", re.DOTALL)
+_IDENTIFIER = regex(r"[A-Za-z_$][\w$]*")
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 

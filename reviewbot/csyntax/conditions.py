@@ -8,19 +8,20 @@ from dataclasses import field
 from functools import lru_cache
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, code_of, lines_of
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_LEVELS = 60
 """Of the levels of #if and of the branches of one #if only so many are told; nobody reads, or writes, more."""
 
-_CONTINUED = re.compile(r"(?:\\\r?\n|\s)+")
+_CONTINUED = regex(r"(?:\\\r?\n|\s)+")
 _DEFINED = rb"defined\s*\(?\s*%b\s*\)?"
 # Headers of trace events let themselves in again while the events are made: `!defined(X) || defined(AGAIN)`.
-_GUARD_TEST = re.compile(
+_GUARD_TEST = regex(
     rb"\s*#\s*(?:ifndef\s+(\w+)|if\s+!\s*%b(?:\s*\|\|\s*%b)?)\s*$" % (_DEFINED % rb"(\w+)", _DEFINED % rb"\w+")
 )
-_BEFORE_SUCH_A_GUARD = re.compile(rb"\s*#\s*(?:undef|define)\b")
-_GUARD_DEFINE = re.compile(rb"\s*#\s*define\s+(\w+)")
+_BEFORE_SUCH_A_GUARD = regex(rb"\s*#\s*(?:undef|define)\b")
+_GUARD_DEFINE = regex(rb"\s*#\s*define\s+(\w+)")
 
 
 def conditions_at(data: bytes, offset: int) -> tuple[str, ...]:

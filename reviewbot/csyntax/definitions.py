@@ -12,23 +12,24 @@ from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.heads import has_type, parenthesis_groups
 from reviewbot.csyntax.lexing import DIRECTIVE, code_of, line_of, occurrences
 from reviewbot.csyntax.outline import Entry, Outline, outline
+from reviewbot.patterns import regex
 from reviewbot.rulebook.policy import NameMaker
 
 _ATTRIBUTE = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?)*"
-_TAG_BEFORE = re.compile(rb"\b(struct|union|enum)" + _ATTRIBUTE + rb"\s*$")
-_BODY_AFTER = re.compile(_ATTRIBUTE + rb"\s*\{")
-_DECLARATOR_AFTER = re.compile(_ATTRIBUTE + rb"\s*(?:[\[=;,]|:\s*\d)")
-_POINTER_BEFORE = re.compile(rb"\(\s*(?:\w+\s+)*\*[\s*]*(?:(?:const|volatile|__\w+)\s+)*$")
-_POINTER_AFTER = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
-_ENUMERATOR_AFTER = re.compile(_ATTRIBUTE + rb"\s*[=,}]")
-_ENUM_HEAD = re.compile(rb"\benum" + _ATTRIBUTE + rb"\s*\w*" + _ATTRIBUTE + rb"\s*$")
-_DEFINE_BEFORE = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)*")
-_NESTED_TAG = re.compile(rb"(?:\w+\s+)*(?:struct|union|enum)(?:\s+__\w+(?:\(.*\))?)*")
+_TAG_BEFORE = regex(rb"\b(struct|union|enum)" + _ATTRIBUTE + rb"\s*$")
+_BODY_AFTER = regex(_ATTRIBUTE + rb"\s*\{")
+_DECLARATOR_AFTER = regex(_ATTRIBUTE + rb"\s*(?:[\[=;,]|:\s*\d)")
+_POINTER_BEFORE = regex(rb"\(\s*(?:\w+\s+)*\*[\s*]*(?:(?:const|volatile|__\w+)\s+)*$")
+_POINTER_AFTER = regex(rb"\s*(?:\[[^\]]*\]\s*)*\)\s*\(")
+_ENUMERATOR_AFTER = regex(_ATTRIBUTE + rb"\s*[=,}]")
+_ENUM_HEAD = regex(rb"\benum" + _ATTRIBUTE + rb"\s*\w*" + _ATTRIBUTE + rb"\s*$")
+_DEFINE_BEFORE = regex(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)*")
+_NESTED_TAG = regex(rb"(?:\w+\s+)*(?:struct|union|enum)(?:\s+__\w+(?:\(.*\))?)*")
 _INDENTED = (b"extern", b"static", b"typedef", b"}")
 _AFTER_ENUMERATOR = frozenset((b",", b"=", b"}", b"/", b"\n", b"\r", b""))
 _AFTER_DECLARATOR = frozenset((b"(", b"[", b";"))
-_PARENTHESIS = re.compile(rb"[()]")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_PARENTHESIS = regex(rb"[()]")
+_WORD = regex(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"typedef", b"const", b"volatile", b"register", b"inline"))
 _TAGS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,11 +14,12 @@ from reviewbot.csyntax.inline_assembly import template_calls
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, operator_of, span, unwrapped
 from reviewbot.csyntax.value import IDENTIFIER, UNKNOWN, Value, constant, is_constant
+from reviewbot.patterns import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
-_OPERAND_NAME = re.compile(rb"\s*\[\s*(\w+)\s*\]")
+_OPERAND_NAME = regex(rb"\s*\[\s*(\w+)\s*\]")
 
 
 class ExpressionReader(ConditionReader):

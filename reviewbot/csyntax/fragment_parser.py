@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,22 +10,23 @@ from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.normalise import normalise
 from reviewbot.csyntax.parser import parse_body
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Effect
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
     from tree_sitter import Tree
 
-_LABEL = re.compile(rb"(?<![\w?:'\"])([A-Za-z_]\w*)[ \t]*:(?![:\w])")
+_LABEL = regex(rb"(?<![\w?:'\"])([A-Za-z_]\w*)[ \t]*:(?![:\w])")
 MAX_WRAPPERS = 3
 """Macros round macros round a scoped access."""
 
-_DECLARED_BY_MACRO = re.compile(
+_DECLARED_BY_MACRO = regex(
     rb"(?<=[;{}(])\s*(?:const\s+)?([A-Za-z_]\w*+)\s*\((?:[^(){};]++|\((?:[^(){};]++|\([^(){};]*+\))*+\))*+\)[\s*]*[A-Za-z_]\w*+\s*[;=,]"
 )
-_TYPEOF = re.compile(rb"\(?\s*_*typeof")
+_TYPEOF = regex(rb"\(?\s*_*typeof")
 _NOT_LABELS = frozenset({"default", "case"})
-_WORD_BEFORE_PARENTHESIS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_WORD_BEFORE_PARENTHESIS = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 
 
 def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax | None, Fragment]:

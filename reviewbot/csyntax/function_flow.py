@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,10 +13,11 @@ from reviewbot.csyntax.fragment_parser import parse_fragment
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.statements import StatementReader
+from reviewbot.patterns import regex
 
-_WORD = re.compile(rb"\w++")
-_LAST_WORD = re.compile(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[;,]")
-_TYPE_END = re.compile(rb"(?<!\w)(\w++)[\s*]++\Z")
+_WORD = regex(rb"\w++")
+_LAST_WORD = regex(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[;,]")
+_TYPE_END = regex(rb"(?<!\w)(\w++)[\s*]++\Z")
 _WIDEST_GAP = 200
 
 

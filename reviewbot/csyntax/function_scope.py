@@ -15,6 +15,7 @@ from reviewbot.csyntax.c_declarations import NotADeclarationError, parse_declara
 from reviewbot.csyntax.c_tokens import Tokens, is_identifier, matching, split_at, tokenise
 from reviewbot.csyntax.c_types import Array, CType, Declared, Function, Pointer, Record
 from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.patterns import regex
 from reviewbot.rulebook.policy import Words
 from reviewbot.rulebook.types import TypeTable, shipped_types, types_with
 from reviewbot.values import dataclass
@@ -23,7 +24,7 @@ MAX_DECLARATION_BYTES = 20_000
 
 _KEYWORD = "|".join(sorted(BASIC_KEYWORDS | QUALIFIERS | AGGREGATES | TYPEOF | STORAGE | {"__auto_type"}))
 _NOT_A_TYPE = "|".join(sorted(STATEMENTS))
-_DECLARATION = re.compile(
+_DECLARATION = regex(
     rf"""\s*(?:
         (?:{_KEYWORD})\b
       | (?!(?:{_NOT_A_TYPE})\b)[A-Za-z_]\w*
@@ -33,10 +34,10 @@ _DECLARATION = re.compile(
     )""".encode(),
     re.VERBOSE,
 )
-_MACRO_CALL = re.compile(rb"\s*([A-Z_]\w*)\s*\(\s*([A-Za-z_]\w*)\s*[,)]")
-_MARK = re.compile(rb"[{};]|\bfor\s*\(|^[ \t]*\#(?:\\\n|[^\n])*", re.MULTILINE)
-_STATEMENT_MARKS = re.compile(rb"[(){}\[\];]")
-_CONDITIONAL = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
+_MACRO_CALL = regex(rb"\s*([A-Z_]\w*)\s*\(\s*([A-Za-z_]\w*)\s*[,)]")
+_MARK = regex(rb"[{};]|\bfor\s*\(|^[ \t]*\#(?:\\\n|[^\n])*", re.MULTILINE)
+_STATEMENT_MARKS = regex(rb"[(){}\[\];]")
+_CONDITIONAL = regex(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 
 from reviewbot.csyntax.lexing import CONDITIONAL, DIRECTIVE, blank
+from reviewbot.patterns import regex
 
 _ATTRIBUTE = rb"__\w++(?:\s*+\((?:[^()]++|\([^()]*+\))*+\))?+"
-_AGGREGATE = re.compile(rb"\b(?:struct|union|enum)(?:\s++%b)*+\s*+\w*+(?:\s*+\b%b)*+\s*+\Z" % (_ATTRIBUTE, _ATTRIBUTE))
+_AGGREGATE = regex(rb"\b(?:struct|union|enum)(?:\s++%b)*+\s*+\w*+(?:\s*+\b%b)*+\s*+\Z" % (_ATTRIBUTE, _ATTRIBUTE))
 _LONGEST_AGGREGATE_BYTES = 1_000
-_CALLED_ATTRIBUTE = re.compile(rb"\b__\w+\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
-_GROUP_NAME = re.compile(rb"(\w+)\s*\Z")
+_CALLED_ATTRIBUTE = regex(rb"\b__\w+\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)")
+_GROUP_NAME = regex(rb"(\w+)\s*\Z")
 _LONGEST_NAME_BYTES = 200
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORD = regex(rb"[A-Za-z_]\w*")
 _STORAGE = frozenset((b"static", b"extern", b"inline", b"typedef", b"const", b"volatile", b"register"))
 _NOT_A_NAME = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"do", b"else", b"case"))
-_POINTED = re.compile(rb"\s*\*[\s*]*(\w+)\s*\(")  # f in `int (*f(int a))(void)`
+_POINTED = regex(rb"\s*\*[\s*]*(\w+)\s*\(")  # f in `int (*f(int a))(void)`
 MAX_HEAD_BYTES = 20_000
 """Nobody writes a longer head; of a longer text only the end is looked at."""
 
-_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
+_BLANK_LINE = regex(rb"\n[ \t]*\r?\n")
 
 
 def find_head(raw: bytes, code: bytes, bare: bytes) -> int | None:

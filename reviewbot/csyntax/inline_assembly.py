@@ -11,20 +11,21 @@ from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.macros import Argument, Macro, expand
 from reviewbot.csyntax.meaning import Meaning
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_MACRO_DEPTH = 4
 MAX_TEMPLATE_BYTES = 20_000
 
-_PIECE = re.compile(rb'"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*)\s*(\()?', re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//|@).*")
-_LABEL = re.compile(r"\s*(?:\w+|%=|\.\w+(?:%=)?)\s*:")
-_SYMBOL = re.compile(r"\.?([A-Za-z_]\w*)(?:@\w+|\(PLT\))?")
-_OPERAND = re.compile(r"%[a-zA-Z]?(?:(\d+)|\[(\w+)\])(?:@\w+)?")
-_LOCAL = re.compile(r"\d+[fb]|\.?L\w*|%l\w*(?:\[\w+\])?")
-_STOPS = re.compile(rb"[():]")
-_HAS_CALL = re.compile(rb"call|bl|jal|bra|jsr|bsr|\bb,l")
+_PIECE = regex(rb'"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*)\s*(\()?', re.DOTALL)
+_ESCAPE = regex(r"\\(.)", re.DOTALL)
+_COMMENT = regex(r"/\*.*?\*/|(?:#|//|@).*")
+_LABEL = regex(r"\s*(?:\w+|%=|\.\w+(?:%=)?)\s*:")
+_SYMBOL = regex(r"\.?([A-Za-z_]\w*)(?:@\w+|\(PLT\))?")
+_OPERAND = regex(r"%[a-zA-Z]?(?:(\d+)|\[(\w+)\])(?:@\w+)?")
+_LOCAL = regex(r"\d+[fb]|\.?L\w*|%l\w*(?:\[\w+\])?")
+_STOPS = regex(rb"[():]")
+_HAS_CALL = regex(rb"call|bl|jal|bra|jsr|bsr|\bb,l")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

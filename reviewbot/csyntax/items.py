@@ -7,7 +7,6 @@ the whole file is outlined by counting braces.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,6 +17,7 @@ from reviewbot.csyntax.definitions import find_definitions
 from reviewbot.csyntax.heads import MAX_HEAD_BYTES, find_head, to_function_name, without_directives
 from reviewbot.csyntax.lexing import DIRECTIVE, LineIndex, blank_comments, code_of, line_of, to_code
 from reviewbot.csyntax.outline import outline
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 __all__ = [
@@ -32,8 +32,8 @@ __all__ = [
     "macro_at",
 ]
 
-_BRACE = re.compile(rb"[{}]")
-_MACRO = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(\w+)")
+_BRACE = regex(rb"[{}]")
+_MACRO = regex(rb"[ \t\x0b]*#[ \t\x0b]*define(?:[ \t\x0b]|\\\r?\n)+(\w+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

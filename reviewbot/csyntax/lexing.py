@@ -12,12 +12,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from reviewbot.patterns import regex
+
 _BLOCK_COMMENT = rb"/\*.*?\*/|\*(?=/)"  # or a stray end of one, behind which there may be no other
 _LINE_COMMENT = rb"//(?:[^\\\n]++|\\\r?\n|\\)*+"  # a backslash continues it
 _STRING = rb'"(?:[^"\\\n]++|\\.)*+(?:"|(?P<string>))'  # the group tells that it is not closed
 _CHARACTER = rb"'(?:[^'\\\n]++|\\.)++(?:'|(?P<character>))"
-DIRECTIVE = re.compile(rb"^[ \t\x0b]*#(?:[^\\\n]++|\\\r?\n|\\)*+", re.MULTILINE)
-CONDITIONAL = re.compile(
+DIRECTIVE = regex(rb"^[ \t\x0b]*#(?:[^\\\n]++|\\\r?\n|\\)*+", re.MULTILINE)
+CONDITIONAL = regex(
     rb"^[ \t\x0b]*#[ \t\x0b]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:[^\\\n]++|\\\r?\n|\\)*+)",
     re.MULTILINE,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,14 @@ from reviewbot.csyntax.jumps import JumpReader, Target
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.syntax_nodes import field_of, operator_of, span, unwrapped
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
 _BODY = "__the_statement_behind"  # as a parameter of the macro before it
-_FOR_BOUND = re.compile(r"[<>]=?|!=")
+_FOR_BOUND = regex(r"[<>]=?|!=")
 
 
 @dataclass(slots=True, kw_only=True)

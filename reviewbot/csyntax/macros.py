@@ -7,14 +7,13 @@ import re
 
 from reviewbot.csyntax.definition import Definition
 from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_EXPANSION_BYTES = 200_000
 
-_DEFINE = re.compile(rb"\s*#\s*define\s+([A-Za-z_]\w*)(\(([^)]*)\))?")
-_WORD = re.compile(
-    rb'[A-Za-z_]\w*|\.\.\.|##|#|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL
-)
+_DEFINE = regex(rb"\s*#\s*define\s+([A-Za-z_]\w*)(\(([^)]*)\))?")
+_WORD = regex(rb'[A-Za-z_]\w*|\.\.\.|##|#|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,18 +17,19 @@ from reviewbot.csyntax.heads import to_function_name
 from reviewbot.csyntax.lexing import blank_comments, line_of
 from reviewbot.csyntax.macros import Argument, Macro, expand, to_macro
 from reviewbot.csyntax.outline import outline
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_DEPTH = 4
 MAX_MADE_BYTES = 50_000
 MAX_CHOICES = 64
 
-_USE = re.compile(rb"\n((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(")
-_USED = re.compile(rb"\n(?:[A-Za-z_]\w*[ \t]+)*([A-Za-z_]\w*)[ \t]*\(")  # the name alone
-_INNER_USE = re.compile(rb"([A-Za-z_]\w*)[ \t]*\(")
-_FUNCTION_LIKE = re.compile(rb"define(?:[ \t]|\\\r?\n)+([A-Za-z_]\w*)\(")
-_UNDEFINED = re.compile(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_USE = regex(rb"\n((?:[A-Za-z_]\w*[ \t]+)*)([A-Za-z_]\w*)[ \t]*\(")
+_USED = regex(rb"\n(?:[A-Za-z_]\w*[ \t]+)*([A-Za-z_]\w*)[ \t]*\(")  # the name alone
+_INNER_USE = regex(rb"([A-Za-z_]\w*)[ \t]*\(")
+_FUNCTION_LIKE = regex(rb"define(?:[ \t]|\\\r?\n)+([A-Za-z_]\w*)\(")
+_UNDEFINED = regex(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
+_NAME = regex(r"[A-Za-z_]\w*")
 
 _Find = Callable[[str], "tuple[Macro, ...]"]
 """name -> the macros of that name"""

@@ -11,29 +11,30 @@ from functools import lru_cache
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
+from reviewbot.patterns import regex
 from reviewbot.rulebook.policy import Words
 from reviewbot.values import dataclass
 
 # `(name(x) *)` can be nothing but a cast, whatever macro makes the type: no expression ends with a `*`.
-_CAST_HEAD = re.compile(rb"\((?=\s*(\w+)\s*(\())")
-_CAST_TAIL = re.compile(rb"[\s\w]*\*[\s*]*\)")
+_CAST_HEAD = regex(rb"\((?=\s*(\w+)\s*(\())")
+_CAST_TAIL = regex(rb"[\s\w]*\*[\s*]*\)")
 _MAX_TYPE_BYTES = 300
 
-_TYPEOF = re.compile(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
-_OFFSETOF = re.compile(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
+_TYPEOF = regex(rb"\b_*typeof(?:_unqual)?_*[ \t]*\(")
+_OFFSETOF = regex(rb"\b(?:offsetof|__builtin_offsetof)[ \t]*\(")
 # Macros that are string literals, glued to their neighbours: `LEVEL "text"`, `"text" FORMAT`, `LEVEL prefix("text")`.
-_WORD_BEFORE_STRING = re.compile(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")
-_LEVEL_BEFORE_CALL = re.compile(rb"(?<=[(,])\s*([A-Z][A-Z0-9_]+)(?=\s+[a-z_]\w*\s*\(\s*\")")
-_CASE_RANGE = re.compile(rb"(\bcase\b(?:(?!\.\.\.)[^:;{}\n]){0,400}+)(\.\.\.[^:;{}\n]{0,400}+)(?=:)")
+_WORD_BEFORE_STRING = regex(rb"(?<=[(,\s])([A-Za-z_]\w*)(?=\s*\")(?<!return)(?<!case)(?<!asm)(?<!volatile)")
+_LEVEL_BEFORE_CALL = regex(rb"(?<=[(,])\s*([A-Z][A-Z0-9_]+)(?=\s+[a-z_]\w*\s*\(\s*\")")
+_CASE_RANGE = regex(rb"(\bcase\b(?:(?!\.\.\.)[^:;{}\n]){0,400}+)(\.\.\.[^:;{}\n]{0,400}+)(?=:)")
 _TYPE = rb"(?:(?:const|volatile|unsigned|signed|long|short|int|char|_Bool|(?:struct|union|enum)\s++\w++)\s*+)++\**+\s*+"
-_TYPE_FIRST = re.compile(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
-_TYPE_LATER = re.compile(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
-_LOCAL_LABEL = re.compile(rb"\b__label__\b[^;]{0,400}+;")
-_ASM_GOTO = re.compile(rb"\basm_\w*goto(?=\s*\()")
-_ASM_INLINE = re.compile(rb"\basm_inline\b(?=[\s\w]*\()")
-_ASM = re.compile(rb"\b(?:asm|__asm__|__asm|asm_inline)\b((?:\s*\b(?:__)?(?:volatile|goto|inline)(?:__)?\b)*)\s*(\()")
-_ASM_STOPS = re.compile(rb"[()\[\]:]")
-_HEAD = re.compile(rb"\b([A-Za-z_]\w*)[ \t\n]*\(")
+_TYPE_FIRST = regex(rb"(?<=\w\()\s*(" + _TYPE + rb")(?=,)")
+_TYPE_LATER = regex(rb"(?<=,)(\s*" + _TYPE + rb")(?=[,)])")
+_LOCAL_LABEL = regex(rb"\b__label__\b[^;]{0,400}+;")
+_ASM_GOTO = regex(rb"\basm_\w*goto(?=\s*\()")
+_ASM_INLINE = regex(rb"\basm_inline\b(?=[\s\w]*\()")
+_ASM = regex(rb"\b(?:asm|__asm__|__asm|asm_inline)\b((?:\s*\b(?:__)?(?:volatile|goto|inline)(?:__)?\b)*)\s*(\()")
+_ASM_STOPS = regex(rb"[()\[\]:]")
+_HEAD = regex(rb"\b([A-Za-z_]\w*)[ \t\n]*\(")
 _KEYWORDS = frozenset(b"if while for switch return sizeof do else case goto asm __asm__ typeof defined".split())
 
 

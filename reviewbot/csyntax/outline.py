@@ -11,13 +11,14 @@ from functools import lru_cache
 
 from reviewbot.csyntax.heads import find_head, to_function_name
 from reviewbot.csyntax.lexing import DIRECTIVE, blank, code_of, lines_of
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
-_BRACE = re.compile(rb"[{}]")
-_BRANCH = re.compile(rb"[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b")
-_CUT = re.compile(rb"[;]|extern\s*\"[^\"\n]*\"\s*\{")
+_BRACE = regex(rb"[{}]")
+_BRANCH = regex(rb"[ \t\x0b]*#[ \t\x0b]*(if|ifdef|ifndef|elif|else|endif)\b")
+_CUT = regex(rb"[;]|extern\s*\"[^\"\n]*\"\s*\{")
 _NO_FUNCTION_ENDS = (b"=", b",", b"(", b"\\")
-_LINKAGE = re.compile(rb'extern\s*"[^"\n]*"\s*\{')
+_LINKAGE = regex(rb'extern\s*"[^"\n]*"\s*\{')
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ with a reason.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from enum import Enum
 
@@ -31,6 +30,7 @@ from reviewbot.csyntax.least_size import LeastSize
 from reviewbot.csyntax.literals import integer_of
 from reviewbot.csyntax.lookups import Definitions, Lookup
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 __all__ = [
@@ -45,8 +45,8 @@ __all__ = [
     "pointed_to",
 ]
 
-_NUMBER = re.compile(rb"\s*(?:0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\s*")
-_WORD = re.compile(rb"\s*([A-Za-z_]\w*)\s*")
+_NUMBER = regex(rb"\s*(?:0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\s*")
+_WORD = regex(rb"\s*([A-Za-z_]\w*)\s*")
 
 
 class SizeForm(Enum):

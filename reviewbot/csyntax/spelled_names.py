@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
@@ -10,13 +9,14 @@ from itertools import islice, product
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.macros import Argument, expand
 from reviewbot.csyntax.meaning import Meaning
+from reviewbot.patterns import regex
 
 MAX_DEPTH = 6
 MAX_NAMES = 64
 """More than so many processors nobody has to choose from."""
 
-_USE = re.compile(rb"\s*([A-Za-z_]\w*)\s*\(")
-_NAME = re.compile(rb"[A-Za-z_]\w*")
+_USE = regex(rb"\s*([A-Za-z_]\w*)\s*\(")
+_NAME = regex(rb"[A-Za-z_]\w*")
 
 
 def spelled_names(text: bytes, meaning: Meaning) -> tuple[str, ...]:

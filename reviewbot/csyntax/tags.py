@@ -8,12 +8,13 @@ from reviewbot.csyntax.brackets import brace_end
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import code_of, line_of, occurrences
+from reviewbot.patterns import regex
 
 MAX_DEFINITIONS = 100
 """A name that one file defines more often means nothing that could be told."""
 
 _HEAD_BYTES = 2000  # between `struct` and its name stand attributes at most
-_TAG = re.compile(rb"\b(?:struct|union|enum)\b")
+_TAG = regex(rb"\b(?:struct|union|enum)\b")
 _KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
 

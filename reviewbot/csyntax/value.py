@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 FALSE = frozenset({"0", "NULL", "false", "0UL", "0L", "0U", "0u"})
 _TRUE = frozenset({"1", "true"})
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+IDENTIFIER = regex(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

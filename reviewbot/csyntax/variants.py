@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_FREE_CONDITIONS = 4
@@ -21,8 +22,8 @@ MAX_VARIANTS_BYTES = 1_000_000
 
 _LONGEST_CONDITION = 1_000
 
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(\w+)[ \t]*((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
-_NOT_NEWLINE = re.compile(rb"[^\n]")
+_DIRECTIVE = regex(rb"^[ \t]*#[ \t]*(\w+)[ \t]*((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
+_NOT_NEWLINE = regex(rb"[^\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +101,8 @@ def _to_directive(match: re.Match[bytes]) -> _Directive:
     return _Directive(match.start(), match.end(), word, condition)
 
 
-_NEGATED = re.compile(r"!\s*(?:defined\s+\w+|\w+\s*(?:\(\s*\w+\s*\))?)")
-_ENABLED = re.compile(r"\b(?:IS_ENABLED|IS_BUILTIN|defined)\s*\(\s*(\w+)\s*\)|\bdefined\s+(\w+)")
+_NEGATED = regex(r"!\s*(?:defined\s+\w+|\w+\s*(?:\(\s*\w+\s*\))?)")
+_ENABLED = regex(r"\b(?:IS_ENABLED|IS_BUILTIN|defined)\s*\(\s*(\w+)\s*\)|\bdefined\s+(\w+)")
 
 
 def to_literal(condition: str) -> tuple[str, bool]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import zlib
 from collections.abc import Iterable
 from functools import cached_property
 
+from reviewbot.patterns import regex
 from reviewbot.source.c_files import OTHER_SUFFIXES, may_be_c
 from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
@@ -16,7 +16,7 @@ from reviewbot.values import dataclass
 
 # `mode id stage TAB path` of ls-files, `mode blob id TAB path` of ls-tree; regular files alone can be read
 _OTHER = "|".join(sorted(OTHER_SUFFIXES - {"S"})).encode()
-_ROW = re.compile(
+_ROW = regex(
     rb"100\d{3} (?:blob )?([0-9a-f]{40,64})(?: \d)?\t([^\0]*(?:\.(?:[chS]|(?!(?:"
     + _OTHER
     + rb")\0)[^./\0]+)|Makefile|Kbuild))\0"

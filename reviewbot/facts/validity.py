@@ -15,12 +15,13 @@ from collections.abc import Callable
 from reviewbot.csyntax.outline import outline
 from reviewbot.facts.footprint import Footprint, number, to_bit, to_numbers
 from reviewbot.facts.listing import Listing, decoded
+from reviewbot.patterns import regex
 from reviewbot.source.c_files import may_be_c
 from reviewbot.values import dataclass
 
 MAX_COMPARED = 2000  # above so many differing files it is another kernel, and to compare it costs more than to read it
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+_WORD = regex(rb"[A-Za-z_]\w*")
+_INCLUDE = regex(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 
 Read = Callable[[bytes, bytes], bytes | None]  # (path, blob id) -> content, None if it is not known
 Includers = Callable[[frozenset[str]], frozenset[str]]  # last parts of paths -> the files that include such a name

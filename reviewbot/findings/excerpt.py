@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from difflib import SequenceMatcher
 
 from reviewbot.findings.review import SourceExcerpt
+from reviewbot.patterns import regex
 
 CONTEXT_LINES = 3
 _MAX_REMOVED_LINES = 3
-_WORD = re.compile(rb"[A-Za-z_]\w{3,}")
+_WORD = regex(rb"[A-Za-z_]\w{3,}")
 _MAX_LINE_CHARACTERS = 400
 # Above this the two texts are not compared, and the lines are shown without signs.
 _MAX_COMPARED_LINES = 20_000

@@ -12,6 +12,7 @@ from reviewbot.csyntax.items import Item, function_at, macro_at
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.findings.finding import Gap
 from reviewbot.findings.focus import functions_in_focus
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect
 from reviewbot.source.c_files import C_SUFFIXES, is_included, may_be_c
@@ -26,9 +27,9 @@ _MAX_LEVELS = 3
 _MAX_USERS = 48
 _OPENING = frozenset({Effect.OPEN, Effect.SCOPED, Effect.RESTORE})
 _CLOSING = frozenset({Effect.CLOSE, Effect.SCOPED, Effect.SAVE})
-_CALLED = re.compile(rb"(\w+)\s*\(")
-_INCLUDE = re.compile(rb"\s*#\s*include\b")
-_FUNCTION_LIKE = re.compile(rb"\s*#\s*define\s+\w+\(")
+_CALLED = regex(rb"(\w+)\s*\(")
+_INCLUDE = regex(rb"\s*#\s*include\b")
+_FUNCTION_LIKE = regex(rb"\s*#\s*define\s+\w+\(")
 
 
 @dataclass(slots=True)

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from reviewbot.errors import GitError
 from reviewbot.git.process import Answers, Git, decode, end
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_BLOB_BYTES = 32 << 20
 ANSWER_TIMEOUT_S = 120.0  # without a single byte
-_HEX = re.compile(r"[0-9a-f]{4,64}")
+_HEX = regex(r"[0-9a-f]{4,64}")
 _NO_OBJECT = (b" missing", b" ambiguous", b" submodule")
 
 

@@ -18,6 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from reviewbot.errors import GitError
+from reviewbot.patterns import regex
 
 MAX_OUTPUT_BYTES = 256 << 20
 TIMEOUT_S = 600.0
@@ -62,8 +63,8 @@ _HOOK_VARIABLES = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-_UNREAD = re.compile(rb"[^\n]{0,300}: unable to read [0-9a-f]{40,64}")
-_FILTER = re.compile(r"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
+_UNREAD = regex(rb"[^\n]{0,300}: unable to read [0-9a-f]{40,64}")
+_FILTER = regex(r"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
 
 
 class Git:

@@ -22,12 +22,13 @@ from reviewbot.git.objects import (
 )
 from reviewbot.git.process import DIFF_OPTIONS, OPENING_TIMEOUT_S, Git, decode
 from reviewbot.git.word_pattern import any_of
+from reviewbot.patterns import regex
 
 HISTORY_TIMEOUT_S = 20.0
 
 _GREP: tuple[str, ...] = ("grep", "-o", "-a", "-z", "--full-name", "--no-color", "--no-line-number", "--no-column")
 _GREP += ("--no-recurse-submodules",)
-_GREP_ROW = re.compile(rb"([^\0]+)\0([^\n\0]+)\n")
+_GREP_ROW = regex(rb"([^\0]+)\0([^\n\0]+)\n")
 _EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY_TREES[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 

@@ -17,26 +17,27 @@ from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import LineIndex, blank_comments
 from reviewbot.graph.includes import to_arch
+from reviewbot.patterns import regex
 from reviewbot.rulebook.policy import Words
 from reviewbot.values import dataclass
 
-_LABEL = re.compile(r"\s*([A-Za-z_.$][\w.$]*)\s*:(?!:)")
-_NUMERIC_LABEL = re.compile(r"\s*\d+\s*:")
-_HEAD = re.compile(r"\s*(\w+)\s*\(\s*([A-Za-z_.$][\w.$]*)\s*(?:,\s*([\w.$]+)[^)]*)?\)")
-_BRANCH = re.compile(r"(?:b|j|br\.|lcall|ljmp|call|tail|BRASL|BL)[a-z.,+\-]*$")
-_NO_BRANCH = re.compile(
+_LABEL = regex(r"\s*([A-Za-z_.$][\w.$]*)\s*:(?!:)")
+_NUMERIC_LABEL = regex(r"\s*\d+\s*:")
+_HEAD = regex(r"\s*(\w+)\s*\(\s*([A-Za-z_.$][\w.$]*)\s*(?:,\s*([\w.$]+)[^)]*)?\)")
+_BRANCH = regex(r"(?:b|j|br\.|lcall|ljmp|call|tail|BRASL|BL)[a-z.,+\-]*$")
+_NO_BRANCH = regex(
     r"(?:bic\w*|bf[iecx]\w*|bt|bt[lqwsrc]\w?|bset|bclr|bis|brk|bkpt|break\w*|bswap\w?|bsf\w?|bit\w*|barrier|be?xt\w*)$"
 )
-_NEVER_RETURNS = re.compile(
+_NEVER_RETURNS = regex(
     r"(?:b|ba|bra|bctr|blr|br|bx|j|jr|jmp[lq]?|jra|jg|ret[lqn]?|rfi|rfid|hrfid|eret|iret[lq]?|sret|mret|rte|rts|tail|ud2|RET|BR_EX|trap)$"
 )
-_RETURN_BY_MOVE = re.compile(r"(?:mov|pop|ldm\w*|ldr)\b.*\bpc\b")
-_REGISTER = re.compile(
+_RETURN_BY_MOVE = regex(r"(?:mov|pop|ldm\w*|ldr)\b.*\bpc\b")
+_REGISTER = regex(
     r"(?:r|x|w|t|a|s|v|k|cr|b|f|ar|p)\d+|lr|ra|pc|ctr|ip|fp|sp|gp|tp|at|zero|rp|o7|eax|rax", re.IGNORECASE
 )
-_TARGET = re.compile(r"(?:\w+=)?(?:\w+\()?\.?([A-Za-z_]\w*)(?:@\w+)?\)?$")
-_LOCAL = re.compile(r"\.?L[\w.$]+|[\w.$]+")
-_QUOTED = re.compile(r'"([^"]*)"')
+_TARGET = regex(r"(?:\w+=)?(?:\w+\()?\.?([A-Za-z_]\w*)(?:@\w+)?\)?$")
+_LOCAL = regex(r"\.?L[\w.$]+|[\w.$]+")
+_QUOTED = regex(r'"([^"]*)"')
 _MAYBE = "?"  # marks a statement that may be patched out
 _COMMENT = {"arm": r"@.*", "sparc": r"!.*", "s390": r"#.*", "alpha": r"#.*", "x86": r"(?<!^)\s#.*", "riscv": r"#.*"}
 

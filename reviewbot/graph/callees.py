@@ -12,6 +12,7 @@ from reviewbot.csyntax.macros import to_macro
 from reviewbot.graph.kbuild import is_untraced, object_condition
 from reviewbot.graph.meaning import policies_of
 from reviewbot.graph.symbols import Symbols
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.policy import CalleeForm, Policy, SafeName
 from reviewbot.source.tree import SourceTree
@@ -20,13 +21,13 @@ from reviewbot.values import dataclass
 _STORAGE = frozenset(
     {"static", "extern", "const", "volatile", "register", "unsigned", "signed", "struct", "union", "enum"}
 )
-_POINTER = re.compile(rb"\(\s*\*\s*(?:const\s+)?(\w+)\s*\)\s*\(")
-_DECLARED = re.compile(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[=;,)]")
-_TYPE_BEFORE = re.compile(rb"(?<!\w)(\w++)\s*[\s*]\Z")
-_CALL_OF_RESULT = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
+_POINTER = regex(rb"\(\s*\*\s*(?:const\s+)?(\w+)\s*\)\s*\(")
+_DECLARED = regex(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[=;,)]")
+_TYPE_BEFORE = regex(rb"(?<!\w)(\w++)\s*[\s*]\Z")
+_CALL_OF_RESULT = regex(r"\s*([A-Za-z_]\w*)\s*\(")
 _DEEPEST_MACRO = 4
 _WIDEST_GAP = 200
-_CONSTANT_SIZE = re.compile(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
+_CONSTANT_SIZE = regex(rb"\s*(?:\(\s*)*(?:sizeof\b.*|0[xX][0-9a-fA-F]+\w*|\d+\w*)\s*\)*\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import field
 
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\s*(&&|\|\||!(?!=)|\(|\)|(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE|defined)\s*\(\s*\w+\s*\)|defined\s+\w+)"
 )
-_NAME = re.compile(r"(\w+)\s*\)?$")
-_REST = re.compile(r"(?:(?!&&|\|\|)[^()]|\([^()]*\))+")
+_NAME = regex(r"(\w+)\s*\)?$")
+_REST = regex(r"(?:(?!&&|\|\|)[^()]|\([^()]*\))+")
 _MAX_TOKENS = 200
 
 

@@ -9,12 +9,13 @@ from functools import lru_cache
 
 from reviewbot.graph.closures import FileSet, numbers_in
 from reviewbot.graph.word_index import shared_index
+from reviewbot.patterns import regex
 from reviewbot.source.tree import SourceTree
 
 INDEX_AFTER = 100
 """So many questions cost as much as an index of all the headers they are about: a hook asks fewer, a scan many more."""
 
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_DEFINED = regex(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 @lru_cache(maxsize=64)

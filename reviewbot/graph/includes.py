@@ -9,7 +9,6 @@ scripts/Makefile.asm-generic).
 from __future__ import annotations
 
 import posixpath
-import re
 import sys
 from collections import OrderedDict
 from collections.abc import Collection
@@ -18,10 +17,11 @@ from functools import cached_property
 from reviewbot.graph.closures import FileNumbers, FileSet, numbers_in, reach_of
 from reviewbot.graph.kbuild import include_directories
 from reviewbot.graph.known import KnownFiles
+from reviewbot.patterns import regex
 from reviewbot.source.tree import SourceTree
 
-_INCLUDE = re.compile(rb'include(?:_next)?[ \t]*(?:("[^"\n]+)"|(<[^>\n]+)>)')
-_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*")
+_INCLUDE = regex(rb'include(?:_next)?[ \t]*(?:("[^"\n]+)"|(<[^>\n]+)>)')
+_DIRECTIVE = regex(rb"[ \t]*#[ \t]*")
 _CLOSURES_KEPT = 6  # architectures and -I directories for which the closures of headers are kept
 
 # User-mode Linux takes the headers of the machine it runs on (arch/um/Makefile: HEADER_ARCH, HOST_DIR).

@@ -13,15 +13,16 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from reviewbot.patterns import regex
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass
 
-_TRACING = re.compile(r"\$[({]CC_FLAGS_FTRACE[)}]|(?<![\w-])-pg(?![\w-])")
-_ASSIGNMENT = re.compile(r"^(?:override\s+|export\s+)?([^\s:+?=#][^:+?=#]*?)\s*(:{1,3}=|\+=|\?=|=)\s*(.*)$")
-_CONDITIONAL = re.compile(r"^(ifdef|ifndef|ifeq|ifneq|else|endif)\b\s*(.*)$")
-_BUILT_IF = re.compile(r"(?:obj|lib)-\$\((CONFIG_\w+)\)")
-_INCLUDE_FLAG = re.compile(r"-I\s*(\S+)")
-_VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
+_TRACING = regex(r"\$[({]CC_FLAGS_FTRACE[)}]|(?<![\w-])-pg(?![\w-])")
+_ASSIGNMENT = regex(r"^(?:override\s+|export\s+)?([^\s:+?=#][^:+?=#]*?)\s*(:{1,3}=|\+=|\?=|=)\s*(.*)$")
+_CONDITIONAL = regex(r"^(ifdef|ifndef|ifeq|ifneq|else|endif)\b\s*(.*)$")
+_BUILT_IF = regex(r"(?:obj|lib)-\$\((CONFIG_\w+)\)")
+_INCLUDE_FLAG = regex(r"-I\s*(\S+)")
+_VARIABLE = regex(r"\$[({]([\w.-]+)[)}]")
 # Without these there is no function tracer at all, so they limit nothing (kernel/trace/Kconfig, arch/sh/Kconfig).
 _TRACER = frozenset(("CONFIG_FUNCTION_TRACER", "CONFIG_FTRACE", "CONFIG_TRACING", "CONFIG_MCOUNT"))
 

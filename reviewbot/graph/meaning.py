@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,12 +9,13 @@ from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.macros import Macro, to_macro
 from reviewbot.graph.header_words import defined_in
 from reviewbot.graph.symbols import Symbols
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.policy import Policy, Words
 from reviewbot.rulebook.primitives import Primitive
 
-_DECLARED = re.compile(rb"\b(?!return\b|goto\b|else\b|case\b)\w+(?:\s+|\s*\*[\s*]*)(\w+)\s*(?=[,)=;\[])")
-_CALLS = re.compile(rb"([A-Za-z_]\w*)\s*\(")
+_DECLARED = regex(rb"\b(?!return\b|goto\b|else\b|case\b)\w+(?:\s+|\s*\*[\s*]*)(\w+)\s*(?=[,)=;\[])")
+_CALLS = regex(rb"([A-Za-z_]\w*)\s*\(")
 
 
 def policies_of(book: Rulebook, path: str, arch: str | None) -> tuple[Policy, ...]:

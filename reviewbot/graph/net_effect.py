@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from reviewbot.csyntax.flow import Call, Return
 from reviewbot.csyntax.items import function_at, functions_holding
 from reviewbot.csyntax.lexing import code_of
 from reviewbot.graph.paths import BY_CALLER, Open
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reviewbot.graph.code import CodeReader, FunctionCode
 
 _SHORT_BYTES = 600
-_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_CALLED = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 _UNKNOWN_CALLER = Open(node=BY_CALLER, name="", direction=Direction.READ_WRITE)
 
 

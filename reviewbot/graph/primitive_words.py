@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
 
@@ -49,7 +50,7 @@ def _pattern(node: _Trie) -> str:
     return f"{joined}?" if _END in node else joined
 
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORD = regex(rb"[A-Za-z_]\w*")
 
 
 def words_of(text: bytes) -> frozenset[bytes]:

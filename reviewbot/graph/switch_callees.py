@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.graph.code import CodeReader
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import arch_of
 from reviewbot.values import dataclass
 
@@ -21,7 +21,7 @@ MAX_DEPTH = 4
 MAX_NAMES = 600
 MAX_OWN_FILES = 300
 
-_CALLS = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_CALLS = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 _WEAK = frozenset(("__weak", "weak"))
 _NOT_LINKED = ("tools/", "scripts/", "samples/", "Documentation/", "usr/")
 _KEYWORDS = frozenset((b"if", b"while", b"for", b"switch", b"return", b"sizeof", b"typeof", b"defined", b"else", b"do"))

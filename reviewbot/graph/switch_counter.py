@@ -21,9 +21,10 @@ from reviewbot.graph.switch_callees import Accessors
 from reviewbot.graph.switch_counts import Tally, either
 from reviewbot.graph.switch_function import FunctionTally, absent_in
 from reviewbot.graph.switch_variants import merge
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Primitive
 
-_NAMED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\b(?!\s*\()")
+_NAMED = regex(rb"(?<![\w.>])([A-Za-z_]\w*)\b(?!\s*\()")
 MAX_DEPTH = 12
 MAX_FUNCTIONS = 400
 

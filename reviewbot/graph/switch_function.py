@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -25,13 +24,14 @@ from reviewbot.graph.switch_loops import heads_of
 from reviewbot.graph.switch_paths import Way, once_round, whole
 from reviewbot.graph.switch_places import conditions_of
 from reviewbot.graph.switch_ways import Ways
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive, Result
 from reviewbot.values import dataclass
 
 MAX_PLACES = 400
-_USER_POINTER = re.compile(rb"__user\s*\*\s*(?:const\s+|restrict\s+)?(\w+)|__user\s*\*\s*,\s*(\w+)")
-_RETURN = re.compile(rb"return\b\s*\(?([^;]*)")
-_PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*$")
+_USER_POINTER = regex(rb"__user\s*\*\s*(?:const\s+|restrict\s+)?(\w+)|__user\s*\*\s*,\s*(\w+)")
+_RETURN = regex(rb"return\b\s*\(?([^;]*)")
+_PARAMETER = regex(rb"([A-Za-z_]\w*)\s*$")
 _SHUT = frozenset((Effect.OPEN, Effect.SCOPED, Effect.ACCESS, Effect.SAVE))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from reviewbot.csyntax.flow import Flow
 from reviewbot.graph.switch_counts import LoopHead
+from reviewbot.patterns import regex
 
 MAX_ROUNDS = 4096
 
-_COUNTED = re.compile(
+_COUNTED = regex(
     r"for\s*\(\s*(?:[\w\s]*\s)?(\w+)\s*=\s*([^;,]+);\s*\1\s*(<=?|!=)\s*([^;]+);\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*1)\s*\)"
 )
 

@@ -8,16 +8,16 @@ ways that end well.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from reviewbot.csyntax.flow import Assign, Call, Edge, Return
 from reviewbot.graph.switch_counts import NONE, NOTHING, Interval, Pairs, fewest, most
 from reviewbot.graph.switch_ways import Ways, guard_text, options_off
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
 MAX_STATES_PER_NODE = 64
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 Facts = frozenset[tuple[str, bool]]
 Key = tuple[Facts, bool]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -10,11 +9,12 @@ from functools import cached_property
 from reviewbot.csyntax.flow import Assign, Call, Edge, Flow, Guard, Return
 from reviewbot.graph.configuration import Configuration
 from reviewbot.graph.switch_counts import Interval
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
-_ERROR = re.compile(r"-\s*(?:E[A-Z0-9]+|\d+)|ERR_PTR\s*\(|false|NULL")
-_BELOW_ZERO = re.compile(r"(\w+)\s*<\s*0")
-_CONFIGURED = re.compile(r"#if |.*\b(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE)\s*\(")
+_ERROR = regex(r"-\s*(?:E[A-Z0-9]+|\d+)|ERR_PTR\s*\(|false|NULL")
+_BELOW_ZERO = regex(r"(\w+)\s*<\s*0")
+_CONFIGURED = regex(r"#if |.*\b(?:IS_ENABLED|IS_BUILTIN|IS_REACHABLE)\s*\(")
 
 
 @dataclass(frozen=True, kw_only=True)

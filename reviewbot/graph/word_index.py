@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from zlib import crc32
 
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+from reviewbot.patterns import regex
+
+_WORD = regex(rb"[A-Za-z_]\w*")
+_DEFINED = regex(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _AS_MACRO = 1  # where the checksum of a defined name starts, so that it differs from that of the word
 _NUMBER_BITS = 32
 _SAME_SIZE = 4  # sorted runs of about one size are joined when there are so many: a question looks through all runs

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from reviewbot.errors import RulebookError
+from reviewbot.patterns import regex
 from reviewbot.rulebook.parsed import parse
 from reviewbot.rulebook.primitives import KernelVersion
 
 _Choice = TypeVar("_Choice", bound=Enum)
-_VERSION = re.compile(r"v(\d+)\.(\d+)")
+_VERSION = regex(r"v(\d+)\.(\d+)")
 
 
 class Table:

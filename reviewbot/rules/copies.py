@@ -14,11 +14,12 @@ from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.macros import Argument
 from reviewbot.findings.finding import Place
 from reviewbot.graph.code import CodeReader
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.primitives import Primitive
 from reviewbot.values import dataclass
 
-_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
+_DIRECTIVE = regex(rb"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

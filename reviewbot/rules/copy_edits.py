@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 
 from reviewbot.csyntax.brackets import closing
@@ -12,6 +11,7 @@ from reviewbot.csyntax.lookups import Lookup
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.sizes import ObjectKind, ObjectResult, evaluate_size, kernel_object, pointed_to
 from reviewbot.findings.edit import Span
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitive_files import GENERIC
 from reviewbot.rulebook.primitives import Direction, Primitive
 from reviewbot.rulebook.types import shipped_types
@@ -19,10 +19,10 @@ from reviewbot.rules.copies import FunctionText, TextCall
 from reviewbot.rules.result_use import is_only_tested, returned_status
 
 _PATH = rb"[A-Za-z_]\w*(?:\s*(?:->|\.)\s*\w+|\[\w+\])*"
-_LVALUE = re.compile(rb"&\s*(" + _PATH + rb")")
-_POINTER = re.compile(rb"&?\s*" + _PATH)
-_VOID_CAST = re.compile(rb"\(\s*((?:const\s+)?)void\s+__user\s*\*\s*\)\s*")
-_TYPE_NAME = re.compile(r"(?!struct |union |enum )[A-Za-z_][\w ]*")
+_LVALUE = regex(rb"&\s*(" + _PATH + rb")")
+_POINTER = regex(rb"&?\s*" + _PATH)
+_VOID_CAST = regex(rb"\(\s*((?:const\s+)?)void\s+__user\s*\*\s*\)\s*")
+_TYPE_NAME = regex(r"(?!struct |union |enum )[A-Za-z_][\w ]*")
 _BOOLEANS = ("_Bool", "bool")
 
 Measure = Callable[..., ObjectResult]

@@ -14,6 +14,7 @@ from reviewbot.findings.edit import Edit, Span, apply_spans, to_edit
 from reviewbot.findings.finding import Observation
 from reviewbot.findings.inspection import Inspection
 from reviewbot.graph.code import CodeReader
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect
 from reviewbot.rules import mismatched_end, small_copy, traced_call
@@ -27,8 +28,8 @@ Derive = Callable[[Observation, CodeReader], Span | None]
 _LONGEST_INLINE_LINES = 25
 _LONGEST_TEXT = 400  # characters, as much as a report shows of one word
 _SEEN_BY_OTHERS = frozenset((traced_call.SLUG,))  # the edit changes a function for its callers
-_NO_ARGUMENTS = re.compile(rb"\s*\(\s*\)")
-_STATIC = re.compile(rb"\bstatic\b")
+_NO_ARGUMENTS = regex(rb"\s*\(\s*\)")
+_STATIC = regex(rb"\bstatic\b")
 
 
 class Editor:

@@ -21,6 +21,7 @@ from reviewbot.graph.code import CodeReader, FunctionCode, Variant
 from reviewbot.graph.paths import BY_CALLER, Open
 from reviewbot.graph.reach import InsideCall, Reach
 from reviewbot.graph.uses import Uses
+from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rulebook.types import types_with
@@ -33,13 +34,13 @@ from reviewbot.rules.quiet import is_made_quiet, is_quiet
 from reviewbot.source.tree import SourceTree
 from reviewbot.source.unread import REASON, is_unread
 
-_CALL = re.compile(rb"\w+\s*\(")
+_CALL = regex(rb"\w+\s*\(")
 
 MAX_MACRO_DEPTH = 8
 """Macros that use macros that use … one that holds a block."""
 
-_DEFINE = re.compile(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
-_CALL_BEFORE = re.compile(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
+_DEFINE = regex(rb"[ \t]*#[ \t]*define(?:[ \t]|\\\r?\n)+(\w+)")
+_CALL_BEFORE = regex(rb"\s+(?:(?:if|while|return|else)\b)?[\s(!]*(?:(?:un)?likely\s*\(\s*!?)?")
 
 
 def inspect(

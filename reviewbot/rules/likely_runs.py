@@ -12,16 +12,17 @@ from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
 from reviewbot.csyntax.lexing import DIRECTIVE, code_of, lines_of
 from reviewbot.graph.code import CodeReader
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.copies import FunctionText, TextCall
 from reviewbot.rules.pair_helpers import is_limited, may_help
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_CALL = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
+_IDENTIFIER = regex(r"[A-Za-z_]\w*")
+_CALL = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 _NO_LOOPS = frozenset(b"if switch return sizeof else case typeof defined".split())
-_BRACES = re.compile(rb"[{}]")
-_DEFINE = re.compile(rb"\s*#\s*define(?:\s|\\\r?\n)+([A-Za-z_]\w*)(?:\(([^)]*)\))?")
-_REST_OF_ARGUMENTS = re.compile(rb",\s*##")
+_BRACES = regex(rb"[{}]")
+_DEFINE = regex(rb"\s*#\s*define(?:\s|\\\r?\n)+([A-Za-z_]\w*)(?:\(([^)]*)\))?")
+_REST_OF_ARGUMENTS = regex(rb",\s*##")
 MAX_MACRO_DEPTH = 8
 
 _Way = tuple[Direction, str]
@@ -114,7 +115,7 @@ class LikelyRuns:
         return frozenset(bodies), frozenset(hiding)
 
 
-_WORDS = re.compile(rb"[A-Za-z_]\w*")
+_WORDS = regex(rb"[A-Za-z_]\w*")
 
 
 def _makes_names(body: bytes, parameters: Iterable[bytes]) -> bool:
@@ -201,7 +202,7 @@ def _loops(text: FunctionText, last: int) -> Iterator[tuple[int, int]]:
             yield match.start(), _extent(clean, end + 1)
 
 
-_HEADS = re.compile(rb"\bdo\b(?!\s*\()|\b([A-Za-z_]\w*)\s*\(")
+_HEADS = regex(rb"\bdo\b(?!\s*\()|\b([A-Za-z_]\w*)\s*\(")
 
 
 def _is_head(text: FunctionText, name: bytes) -> bool:

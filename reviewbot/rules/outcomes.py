@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from reviewbot.csyntax.flow import Assign, Call, Edge
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect, Result
 from reviewbot.rules.context import Context
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_MEMBER = re.compile(r"(?:->|\.)\s*[A-Za-z_]\w*")
+_NAME = regex(r"[A-Za-z_]\w*")
+_MEMBER = regex(r"(?:->|\.)\s*[A-Za-z_]\w*")
 
 
 def after_success(context: Context, node: int, *, is_chained: bool) -> frozenset[int] | None:

@@ -17,6 +17,7 @@ from reviewbot.csyntax.items import Item, function_at
 from reviewbot.csyntax.macros import Argument
 from reviewbot.csyntax.sizes import ObjectKind, evaluate_size, kernel_object
 from reviewbot.graph.code import CodeReader, FunctionCode
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.context import Context
 from reviewbot.rules.copies import FunctionText
@@ -25,8 +26,8 @@ from reviewbot.values import dataclass
 MAX_COPY_BYTES = 1024
 """A copy in a block is a row of single accesses in place: fit for registers and small structures, not for data."""
 
-_MINIMUM = re.compile(rb"\s*min(?:_t)?\s*\(")
-_PARAMETER = re.compile(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
+_MINIMUM = regex(rb"\s*min(?:_t)?\s*\(")
+_PARAMETER = regex(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*$")
 
 
 class Asker(Protocol):

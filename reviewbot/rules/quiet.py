@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.macros import Macro, to_macro
 from reviewbot.graph.code import FunctionCode
+from reviewbot.patterns import regex
 
 MAX_DEPTH = 2
 MAX_BODY_BYTES = 4_000
 
-_CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
-_INDIRECT = re.compile(rb"(?:->|\.)\s*\w+\s*\(|\)\s*\(")
+_CALLED = regex(rb"\b([A-Za-z_]\w*)\s*\(")
+_INDIRECT = regex(rb"(?:->|\.)\s*\w+\s*\(|\)\s*\(")
 _KEYWORDS = frozenset(
     b"if while for switch return sizeof typeof __typeof__ do else case asm __asm__ volatile __volatile__".split()
 )

@@ -5,16 +5,16 @@ A copy answers with the bytes it left out, a single access with 0 or a negative 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from reviewbot.csyntax.brackets import closing
+from reviewbot.patterns import regex
 
-_BEFORE = re.compile(rb"(\|\||&&|!(?!=)|\(|(?<![=!<>])=|\breturn)\s*\Z")
-_AFTER = re.compile(rb"\s*(\|\||&&|\?|\)|;|[=!]=\s*0\b)")
-_WORD = re.compile(rb"(\w+)\s*\Z")
+_BEFORE = regex(rb"(\|\||&&|!(?!=)|\(|(?<![=!<>])=|\breturn)\s*\Z")
+_AFTER = regex(rb"\s*(\|\||&&|\?|\)|;|[=!]=\s*0\b)")
+_WORD = regex(rb"(\w+)\s*\Z")
 _TESTS = frozenset({b"if", b"while"})
-_STATUS = re.compile(rb"\s*\?\s*-\s*EFAULT\s*:\s*0\s*;")
+_STATUS = regex(rb"\s*\?\s*-\s*EFAULT\s*:\s*0\s*;")
 _LONGEST_LOOK_BACK = 200
 
 

@@ -3,12 +3,12 @@ with nothing forbidden on any way from one to the next."""
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from reviewbot.csyntax.flow import Assembly, Assign, Call, Loop, Return
 from reviewbot.csyntax.macros import Argument
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
 from reviewbot.rules.outcomes import after_success, is_waiting, values_of
@@ -16,7 +16,7 @@ from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs
 from reviewbot.rules.quiet import is_harmless, is_quiet
 from reviewbot.values import dataclass
 
-_ROOT = re.compile(r"[A-Za-z_]\w*")
+_ROOT = regex(r"[A-Za-z_]\w*")
 _LOOP_WORDS = frozenset({"for", "while", "do"})
 WORTH_RESOLVING = 3
 """From this many pairs on it is worth asking the tree what the calls between them are."""

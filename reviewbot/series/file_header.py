@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import field
 
+from reviewbot.patterns import regex
 from reviewbot.series.patch import ChangeKind
 from reviewbot.series.paths import DEV_NULL, git_header_names, header_name, strip_one, strip_prefixes, to_text, unquote
 from reviewbot.values import dataclass
 
 _DEV_NULL = DEV_NULL.encode()
-_MODE = re.compile(rb"(old mode|new mode|new file mode|deleted file mode) ([0-7]{5,6})\Z")
-_INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{5,6}))?\Z")
-_MOVE = re.compile(rb"(rename|copy) (from|to|old|new) (.+)\Z", re.DOTALL)
-_SIMILARITY = re.compile(rb"(?:dis)?similarity index \d{1,3}%\Z")
-_BINARY = re.compile(rb"(?:GIT binary patch|Binary files .*differ)\Z", re.DOTALL)
-_EPOCH = re.compile(rb"\t(?:1970-01-01|1969-12-31|Thu,? Jan +0?1 |Thu Jan  1 )")
+_MODE = regex(rb"(old mode|new mode|new file mode|deleted file mode) ([0-7]{5,6})\Z")
+_INDEX = regex(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{5,6}))?\Z")
+_MOVE = regex(rb"(rename|copy) (from|to|old|new) (.+)\Z", re.DOTALL)
+_SIMILARITY = regex(rb"(?:dis)?similarity index \d{1,3}%\Z")
+_BINARY = regex(rb"(?:GIT binary patch|Binary files .*differ)\Z", re.DOTALL)
+_EPOCH = regex(rb"\t(?:1970-01-01|1969-12-31|Thu,? Jan +0?1 |Thu Jan  1 )")
 _GITLINK = "160000"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,12 +9,13 @@ from reviewbot.errors import GitError, InputError
 from reviewbot.git import Commit, Repository
 from reviewbot.grammar import plural
 from reviewbot.mail.message import Address
+from reviewbot.patterns import regex
 from reviewbot.series.diff import parse_diff
 from reviewbot.series.less_context import with_less_context
 from reviewbot.series.patch import Patch, Problem, Series
 
 MAX_COMMITS = 5000
-_TRAILER = re.compile(r"^([A-Za-z0-9][A-Za-z0-9-]*): *(\S.*)$")
+_TRAILER = regex(r"^([A-Za-z0-9][A-Za-z0-9-]*): *(\S.*)$")
 _NOBODY = Address(name="", email="")
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from reviewbot.mail.limits import Limits
+from reviewbot.patterns import regex
 from reviewbot.series.patch import Hunk
 from reviewbot.values import dataclass
 
-HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: ?(.*))?\Z", re.DOTALL)
+HUNK_HEADER = regex(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: ?(.*))?\Z", re.DOTALL)
 _MOST_DIGITS = 9
 NO_NEWLINE = b"\\ "
 _PREFIXES = frozenset({b" ", b"+", b"-"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from reviewbot.patterns import regex
 from reviewbot.series.patch import Patch, Series
 from reviewbot.series.subject import parse_subject
 
@@ -37,7 +38,7 @@ _OTHER_TITLES = _words(
     "kvm-unit-tests ndctl nfs-utils util-linux man-pages trace-cmd libtracefs libtraceevent crash-utility "
     "kexec-tools u-boot rdma-core"
 )
-_FSTESTS_TITLE = re.compile(r"(?:generic|xfs|ext4|btrfs|overlay|f2fs|ceph|nfs|shared)/\d{3,4}\b", re.IGNORECASE)
+_FSTESTS_TITLE = regex(r"(?:generic|xfs|ext4|btrfs|overlay|f2fs|ceph|nfs|shared)/\d{3,4}\b", re.IGNORECASE)
 
 
 def why_not_kernel(change: Patch | Series) -> str | None:

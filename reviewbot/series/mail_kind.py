@@ -6,13 +6,14 @@ import re
 from enum import Enum
 
 from reviewbot.mail.message import Message
+from reviewbot.patterns import regex
 from reviewbot.series.message_body import has_diff, may_hold_diff
 from reviewbot.series.subject import Subject, parse_subject
 from reviewbot.values import dataclass
 
 # Mails that repeat a patch after it was applied; they come from people's and robots' scripts and set no header that
 # says so.
-_NOTICE = re.compile(
+_NOTICE = regex(
     r"\[(?!patch)[\w.-]+:[\w./ -]*\]|\[(?:to-be-updated|merged|obsolete|nacked|withdrawn|folded)\b"
     r'|(?:FAILED: )?patch ".*" (?:has been added|failed to apply)|[+-] \S+\.patch (?:added|removed)',
     re.IGNORECASE,
@@ -22,7 +23,7 @@ _PULL_TEXT = (
     "\nare available in the Git repository at",
     "\nare available in the git repository at",
 )
-_QUOTED = re.compile(r"^> ?\S", re.MULTILINE)
+_QUOTED = regex(r"^> ?\S", re.MULTILINE)
 
 
 class MailKind(Enum):

@@ -8,23 +8,24 @@ from itertools import islice
 
 from reviewbot.mail.addresses import parse_address
 from reviewbot.mail.message import Address
+from reviewbot.patterns import regex
 from reviewbot.series.file_header import is_extended_header
 from reviewbot.values import dataclass
 
-_IN_BODY_HEADER = re.compile(r"(From|Subject|Date):[ \t]*(.*)", re.IGNORECASE)
-_COMMIT_FROM_LINE = re.compile(r">?From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001\s*\Z")
-_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:[ \t]*(\S.*)")
+_IN_BODY_HEADER = regex(r"(From|Subject|Date):[ \t]*(.*)", re.IGNORECASE)
+_COMMIT_FROM_LINE = regex(r">?From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001\s*\Z")
+_TRAILER = regex(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:[ \t]*(\S.*)")
 _MAYBE_DIFF = ("diff --", "--- ", "Index: ", "Binary files ")  # plain search is ten times faster than an expression
-_DIFFSTAT_END = re.compile(r" \d+ files? changed(?:,|$)")
+_DIFFSTAT_END = regex(r" \d+ files? changed(?:,|$)")
 # Nobody writes more `---` lines above a patch, or longer paragraphs of trailers; every one costs a look at its
 # surroundings.
 _MOST_MARKS = 20
 _LONGEST_PARAGRAPH = 500
 _SCISSORS = (">8", "8<", ">%", "%<")
-_BASE = re.compile(
+_BASE = regex(
     r"^(base-commit|change-id|prerequisite-patch-id|prerequisite-message-id):[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE
 )
-_HEX = re.compile(r"[0-9a-f]{7,64}\Z")
+_HEX = regex(r"[0-9a-f]{7,64}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

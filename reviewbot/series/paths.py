@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from reviewbot.patterns import regex
+
 DEV_NULL = "/dev/null"
 # a/ b/ is git's default; the others are diff.mnemonicPrefix and `git diff --no-index`.
 _PREFIX_PAIRS = frozenset({("a", "b"), ("b", "a"), ("i", "w"), ("w", "i"), ("c", "i"), ("i", "c"), ("c", "w"), ("w", "c"), ("o", "w"), ("w", "o"), ("1", "2"), ("2", "1")})  # fmt: skip  # noqa: E501
 _PREFIXES = frozenset("abciow12")
 _OCTAL = tuple(bytes([digit]) for digit in b"01234567")
-_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = regex(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {
     b"a": b"\a",
     b"b": b"\b",
@@ -22,10 +24,10 @@ _LETTERS = {
     b'"': b'"',
     b"\\": b"\\",
 }
-_TIMESTAMP = re.compile(
+_TIMESTAMP = regex(
     rb"[ ]+(?:\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]{2} \d{4}|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2}) \d\d:\d\d:.*\Z"
 )
-_TO_QUOTE = re.compile(r'["\\\x00-\x1f\x7f]')
+_TO_QUOTE = regex(r'["\\\x00-\x1f\x7f]')
 # Characters that some file systems ignore, so that ".g\u200cit" opens ".git" (CVE-2014-9390).
 _IGNORABLE = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 

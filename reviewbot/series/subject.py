@@ -6,13 +6,14 @@ import re
 from functools import lru_cache
 
 from reviewbot.mail.headers import is_reply_subject
+from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
-_REPLY = re.compile(r"\s*[^\s:\[\]]{1,12}(?:\s*\[\d{1,5}\])?\s*[:：]\s*")
-_BRACKETS = re.compile(r"\s*\[((?:[^\[\]]|\[[^\[\]]{0,80}\]){0,300})\]\s*")
-_COUNT = re.compile(r"(\d{1,4})\s*/\s*(\d{1,4})|(\d{1,4})\s+of\s+(\d{1,4})", re.IGNORECASE)
-_GLUED = re.compile(r"(?P<word>PATCH|RFC|RESEND)(?P<rest>[-_.]?[vV]?\d.*|[-_.]?[vV]\d.*)", re.IGNORECASE)
-_VERSION = re.compile(r"[vV](?:ersion)?[-.]?(\d{1,3})(?:\.\d{1,3})?[a-z]?")
+_REPLY = regex(r"\s*[^\s:\[\]]{1,12}(?:\s*\[\d{1,5}\])?\s*[:：]\s*")
+_BRACKETS = regex(r"\s*\[((?:[^\[\]]|\[[^\[\]]{0,80}\]){0,300})\]\s*")
+_COUNT = regex(r"(\d{1,4})\s*/\s*(\d{1,4})|(\d{1,4})\s+of\s+(\d{1,4})", re.IGNORECASE)
+_GLUED = regex(r"(?P<word>PATCH|RFC|RESEND)(?P<rest>[-_.]?[vV]?\d.*|[-_.]?[vV]\d.*)", re.IGNORECASE)
+_VERSION = regex(r"[vV](?:ersion)?[-.]?(\d{1,3})(?:\.\d{1,3})?[a-z]?")
 _WORDS = frozenset({"patch", "rfc", "rft", "resend", "repost", "pull", "git", "draft", "wip", "request", "test"})
 _LONGEST = 2_000
 

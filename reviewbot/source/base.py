@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from reviewbot.errors import GitError, InputError
 from reviewbot.git import Repository
+from reviewbot.patterns import regex
 from reviewbot.series.patch import ChangeKind, Series
 
 MAX_CANDIDATES = 400
 _SHORTEST_ID = 7
-_COMMIT_ID = re.compile(r"[0-9a-f]{7,64}")
+_COMMIT_ID = regex(r"[0-9a-f]{7,64}")
 
 
 def choose_base(repository: Repository, series: Series, wanted: str | None = None) -> tuple[str, str]:

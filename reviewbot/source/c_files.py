@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from reviewbot.patterns import regex
+
 if TYPE_CHECKING:
     from reviewbot.source.tree import SourceTree
 
@@ -28,8 +30,8 @@ OTHER_SUFFIXES = frozenset(
 )
 # fmt: on
 _OTHER_NAMES = ("Makefile", "Kconfig", "Kbuild", "README", "ChangeLog", "Changes", "LICENSE", "COPYING", "TODO")
-_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:[^">\n]*/)?([^/">\n]+)[">]', re.MULTILINE)
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_INCLUDED = regex(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:[^">\n]*/)?([^/">\n]+)[">]', re.MULTILINE)
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def is_kernel(path: str) -> bool:

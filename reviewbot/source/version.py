@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import KernelVersion
 from reviewbot.source.tree import SourceTree
 
-_FIELD = re.compile(rb"^(VERSION|PATCHLEVEL)[ \t]*=[ \t]*(\d{1,4})[ \t]*\r?$", re.MULTILINE)
+_FIELD = regex(rb"^(VERSION|PATCHLEVEL)[ \t]*=[ \t]*(\d{1,4})[ \t]*\r?$", re.MULTILINE)
 
 
 def kernel_version(tree: SourceTree) -> KernelVersion | None:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
-_WORD = re.compile(rb"\b[A-Za-z_]\w*")
+from reviewbot.patterns import regex
+
+_WORD = regex(rb"\b[A-Za-z_]\w*")
 _MAX_INDEXED_BYTES = 500_000
 
 Suffixes = tuple[str, ...]
