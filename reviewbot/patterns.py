@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, cast
+
+TYPE_CHECKING = False  # typing's own would have to be imported
+if TYPE_CHECKING:
+    from typing import Any, AnyStr
 
 _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split")
 
 
 def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """As `re.compile`, for the constants of a module; what is wrong with a pattern is said on its first use."""
-    return cast("re.Pattern[AnyStr]", _Later(pattern, flags))
+    return _Later(pattern, flags)  # type: ignore[return-value]
 
 
 class _Later:
