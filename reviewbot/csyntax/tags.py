@@ -14,47 +14,57 @@ MAX_DEFINITIONS = 100
 """A name that one file defines more often means nothing that could be told."""
 
 _HEAD_BYTES = 2000  # between `struct` and its name stand attributes at most
-_TAG = regex(rb"\b(?:struct|union|enum)\b")
 _KINDS = {b"struct": DefinitionKind.STRUCT, b"union": DefinitionKind.UNION, b"enum": DefinitionKind.ENUM}
 _ATTRIBUTES = rb"(?:\s*\b__\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?)*"
+_TAG = regex(rb"\b(?:struct|union|enum)\b")
+_BEFORE = regex(rb"(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*")
 
 # `struct a` in one branch of an #if and `struct b` in the other, and the members behind the #endif.
 _OTHER_BRANCH = (
     rb"(?:\s*\n[ \t]*#[ \t]*else\b[^\n]*\n[^;{}#]*\n[ \t]*#[ \t]*endif\b[^\n]*"
     rb"|\s*\n[ \t]*#[ \t]*endif\b[^\n]*)?"
 )
+_AFTER = regex(_ATTRIBUTES + rb"(" + _OTHER_BRANCH + rb")\s*(\{)")
 
 
 def find_tags(data: bytes, name: str, path: str) -> tuple[Definition, ...]:
     """Every `struct name { … }` (union, enum) of the file, nested ones included, in all #if branches; the text goes up
     to the `;` behind it."""
-    if not _may_hold(data, name.encode()):
+    word = name.encode()
+    if not _may_hold(data, word):
         return ()
-    spelled = re.escape(name.encode())
     code = code_of(data)
-    pattern = rb"\b(struct|union|enum)\b" + _ATTRIBUTES + rb"\s*\b(" + spelled + rb")\b" + _ATTRIBUTES
-    pattern += rb"(" + _OTHER_BRANCH + rb")\s*(\{)"
     found: list[Definition] = []
-    for match in re.finditer(pattern, code):
+    for at in occurrences(code, word):
+        after = _AFTER.match(code, at + len(word))
+        tag = None if after is None else _tag_before(code, at)
+        if after is None or tag is None:
+            continue
         if len(found) >= MAX_DEFINITIONS:
             return ()
-        end = brace_end(code, match.start(4))
+        end = brace_end(code, after.start(2))
         if end is None:
             continue
         stop = code.find(b";", end)
         stop = end if stop < 0 else stop + 1
         found.append(
             Definition(
-                kind=_KINDS[match.group(1)],
+                kind=_KINDS[tag[1]],
                 name=name,
                 path=path,
-                line=line_of(data, match.start(2)),
-                start=match.start(),
-                text=data[match.start() : match.start(3)] + _blanked(match[3]) + data[match.end(3) : stop],
-                conditions=conditions_at(data, match.start(2)),
+                line=line_of(data, at),
+                start=tag.start(),
+                text=data[tag.start() : after.start(1)] + _blanked(after[1]) + data[after.end(1) : stop],
+                conditions=conditions_at(data, at),
             )
         )
     return tuple(found)
+
+
+def _tag_before(code: bytes, at: int) -> re.Match[bytes] | None:
+    """The `struct`, `union` or `enum` that the name at an offset belongs to, with all that stands between."""
+    before = [match.start() for match in _TAG.finditer(code, max(0, at - _HEAD_BYTES), at)]
+    return _BEFORE.fullmatch(code, before[-1], at) if before else None
 
 
 def _may_hold(data: bytes, name: bytes) -> bool:
