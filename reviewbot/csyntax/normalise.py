@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from reviewbot.csyntax.brackets import closing, split_arguments
 from reviewbot.csyntax.variants import blank
+from reviewbot.csyntax.whole_words import whole_words
 from reviewbot.patterns import regex
 from reviewbot.rulebook.policy import Words
 from reviewbot.values import dataclass
@@ -55,25 +56,27 @@ def normalise(
     typeof()."""
     result = bytearray(text)
     _blank_all(result, _annotations(words), text)
-    _blank_all(result, _LOCAL_LABEL, bytes(result))
+    if b"__label__" in text:
+        _blank_all(result, _LOCAL_LABEL, bytes(result))
     _blank_attributes(result, words)
-    _replace_typeof(result, _TYPEOF)
+    if b"typeof" in text:
+        _replace_typeof(result, _TYPEOF)
     if type_makers:
         names = b"|".join(re.escape(name.encode()) for name in sorted(type_makers))
         _replace_typeof(result, re.compile(rb"\b(?:" + names + rb")\s*\("))
     _replace_made_types(result)
-    _replace_offsetof(result)
-    for pattern in (_WORD_BEFORE_STRING, _LEVEL_BEFORE_CALL):
-        _blank_all(result, pattern, bytes(result), group=1)
-    _blank_all(result, _CASE_RANGE, bytes(result), group=2)
+    if b"offsetof" in text:
+        _replace_offsetof(result)
+    if b'"' in text:
+        for pattern in (_WORD_BEFORE_STRING, _LEVEL_BEFORE_CALL):
+            _blank_all(result, pattern, bytes(result), group=1)
+    if b"..." in text:
+        _blank_all(result, _CASE_RANGE, bytes(result), group=2)
     for pattern in (_TYPE_FIRST, _TYPE_LATER):
         for match in pattern.finditer(bytes(result)):
             result[match.start(1) : match.end(1)] = b"0".ljust(match.end(1) - match.start(1))
-    for match in _ASM_GOTO.finditer(bytes(result)):
-        result[match.start() : match.end()] = b"asm goto".ljust(match.end() - match.start())
-    for match in _ASM_INLINE.finditer(bytes(result)):
-        result[match.start() : match.end()] = b"asm".ljust(match.end() - match.start())
-    _blank_templates(result)
+    if b"asm" in text:
+        _rewrite_assembly(result)
     heads = _replace_heads(result, words, statement_heads)
     return Normalised(text=bytes(result), heads=heads)
 
@@ -81,15 +84,12 @@ def normalise(
 @lru_cache(maxsize=8)
 def _annotations(words: Words) -> re.Pattern[bytes]:
     names = words.annotations | words.notrace | words.noinstr | words.inline | words.always_inline
-    longest_first = sorted((re.escape(name.encode()) for name in names), key=len, reverse=True)
-    alternatives = b"|".join(longest_first)
-    return re.compile(rb"\b(?:" + alternatives + rb")\b(?![ \t]*\()") if names else re.compile(rb"(?!)")
+    return re.compile(whole_words(names) + rb"\b(?![ \t]*\()")
 
 
 @lru_cache(maxsize=8)
 def _attribute_heads(words: Words) -> re.Pattern[bytes]:
-    names = sorted(re.escape(n.encode()) for n in words.attributes_with_arguments | {"__attribute__", "__attribute"})
-    return re.compile(rb"\b(?:" + b"|".join(names) + rb")\s*\(")
+    return re.compile(whole_words(words.attributes_with_arguments | {"__attribute__", "__attribute"}) + rb"\s*\(")
 
 
 @lru_cache(maxsize=8)
@@ -134,6 +134,14 @@ def _replace_offsetof(result: bytearray) -> None:
         end = closing(text, match.end() - 1)
         if end is not None:
             result[match.start() : end + 1] = b"0" + blank(text[match.start() + 1 : end + 1])
+
+
+def _rewrite_assembly(result: bytearray) -> None:
+    for match in _ASM_GOTO.finditer(bytes(result)):
+        result[match.start() : match.end()] = b"asm goto".ljust(match.end() - match.start())
+    for match in _ASM_INLINE.finditer(bytes(result)):
+        result[match.start() : match.end()] = b"asm".ljust(match.end() - match.start())
+    _blank_templates(result)
 
 
 def _blank_templates(result: bytearray) -> None:

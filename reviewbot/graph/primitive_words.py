@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
+from reviewbot.csyntax.whole_words import whole_words
 from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
-
-_Trie = dict[str, "_Trie"]
-_END = ""
 
 
 def _words(names: set[str]) -> re.Pattern[bytes]:
@@ -20,34 +18,7 @@ def _words(names: set[str]) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=32)
 def _compiled(names: frozenset[str]) -> re.Pattern[bytes]:
-    """Whole words. The names as a tree of letters, the look behind after the first one: a list of alternatives takes
-    three times as long."""
-    return re.compile(_whole_words(names) + rb"\b")
-
-
-def _whole_words(names: Collection[str]) -> bytes:
-    firsts = sorted({name[0] for name in names})
-    branches = (f"{first}(?<!\\w{first}){_pattern(_trie(names, first))}" for first in firsts)
-    return f"(?:{'|'.join(branches)})".encode()
-
-
-def _trie(names: Collection[str], first: str) -> _Trie:
-    root: _Trie = {}
-    for name in names:
-        if name[0] == first:
-            node = root
-            for letter in name[1:]:
-                node = node.setdefault(letter, {})
-            node[_END] = {}
-    return root
-
-
-def _pattern(node: _Trie) -> str:
-    branches = [f"{letter}{_pattern(node[letter])}" for letter in sorted(node) if letter != _END]
-    if not branches:
-        return ""
-    joined = branches[0] if len(branches) == 1 and _END not in node else f"(?:{'|'.join(branches)})"
-    return f"{joined}?" if _END in node else joined
+    return re.compile(whole_words(names) + rb"\b")
 
 
 _WORD = regex(rb"[A-Za-z_]\w*")
@@ -94,7 +65,7 @@ class PrimitiveWords:
         """Matches a call, up to its `(`, of a primitive whose small constant size is worth a finding; group 1 is the
         name."""
         names = {entry.name for entry in self._all_entries() if entry.small_copy}
-        return re.compile(rb"(" + _whole_words(names) + rb")\s*\(")
+        return re.compile(rb"(" + whole_words(names) + rb")\s*\(")
 
     @cached_property
     def closers(self) -> re.Pattern[bytes]:
