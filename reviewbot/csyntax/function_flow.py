@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 from reviewbot.csyntax.flow import Assign, Call, Flow
 from reviewbot.csyntax.flow_graph import FlowGraph
 from reviewbot.csyntax.fragment import Fragment
 from reviewbot.csyntax.fragment_parser import parse_fragment
-from reviewbot.csyntax.lexing import blank_comments
+from reviewbot.csyntax.lexing import blank_comments, occurrences
 from reviewbot.csyntax.meaning import Meaning
 from reviewbot.csyntax.statements import StatementReader
 from reviewbot.patterns import regex
 
-_WORD = regex(rb"\w++")
-_LAST_WORD = regex(rb"(?<=[\s*])([A-Za-z_]\w*+)\s*+[;,]")
+_NAME = regex(rb"[A-Za-z_]\w*")
+_DECLARATION_END = regex(rb"\s*+[;,]")
 _TYPE_END = regex(rb"(?<!\w)(\w++)[\s*]++\Z")
 _WIDEST_GAP = 200
 
@@ -43,12 +41,10 @@ def _discard_unread(flow: Flow, body: bytes) -> Flow:
     for node in flow.nodes:
         if isinstance(node.action, Assign):
             kept.setdefault(node.action.target, []).append(node.action)
-    mentions = Counter(_WORD.findall(body))
-    declared = Counter(_declared(body))
     unread = {
         action.call
         for target, actions in kept.items()
-        if 0 < declared[name := target.encode()] >= mentions[name] - len(actions)
+        if any(action.call is not None for action in actions) and _is_unread(body, target.encode(), len(actions))
         for action in actions
         if action.call is not None
     }
@@ -63,9 +59,16 @@ def _discard_unread(flow: Flow, body: bytes) -> Flow:
     return replace(flow, nodes=nodes)
 
 
-def _declared(body: bytes) -> Iterator[bytes]:
-    """The names that stand behind a type and before a semicolon or comma, each as often as it does."""
-    for match in _LAST_WORD.finditer(body):
-        before = _TYPE_END.search(body, max(0, match.start() - _WIDEST_GAP), match.start())
-        if before is not None and before[1] != b"return":
-            yield match[1]
+def _is_unread(body: bytes, name: bytes, assigned: int) -> bool:
+    """Whether a name is declared, and stands nowhere else than there and where it is assigned to."""
+    mentions = list(occurrences(body, name)) if _NAME.fullmatch(name) else []
+    declared = sum(_is_declared(body, at, at + len(name)) for at in mentions)
+    return 0 < declared >= len(mentions) - assigned
+
+
+def _is_declared(body: bytes, start: int, end: int) -> bool:
+    """Whether what stands there stands behind a type and before a semicolon or comma."""
+    if _DECLARATION_END.match(body, end) is None:
+        return False
+    before = _TYPE_END.search(body, max(0, start - _WIDEST_GAP), start)
+    return before is not None and before[1] != b"return"

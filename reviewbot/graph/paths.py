@@ -262,35 +262,39 @@ def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[s
 
 def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
     """The branches that lead to different accesses, openers, closers or exits: the others decide nothing here."""
-    ahead: list[frozenset[int]] = [frozenset() for _ in flow.nodes]
+    targets = [tuple(edge.target for edge in node.edges) for node in flow.nodes]
     before: list[dict[int, None]] = [{} for _ in flow.nodes]
-    for index, node in enumerate(flow.nodes):
-        for edge in node.edges:
-            before[edge.target].setdefault(index)
+    for index, onward in enumerate(targets):
+        for target in onward:
+            before[target].setdefault(index)
 
     def matters(index: int) -> bool:
         primitive = primitives[index]
         is_switch = primitive is not None and primitive.effect not in (Effect.ACCESS, Effect.NEUTRAL)
         return is_switch or isinstance(flow.nodes[index].action, Return) or index == flow.end
 
+    # the nodes that matter and are met first from each node on, one bit for each
+    ahead = [1 << index if matters(index) else 0 for index in range(len(flow.nodes))]
+    is_fixed = [bool(bits) for bits in ahead]
     queue = deque(range(len(flow.nodes) - 1, -1, -1))
     waiting = set(queue)  # a switch with 10,000 cases is looked at once after them, not after each
     while queue:
         index = queue.popleft()
         waiting.discard(index)
-        reached = (
-            frozenset({index})
-            if matters(index)
-            else frozenset().union(*(ahead[edge.target] for edge in flow.nodes[index].edges))
-        )
+        if is_fixed[index]:
+            continue
+        reached = 0
+        for target in targets[index]:
+            reached |= ahead[target]
         if reached != ahead[index]:
             ahead[index] = reached
-            queue.extend(each for each in before[index] if each not in waiting)
-            waiting.update(before[index])
+            new = [each for each in before[index] if each not in waiting]
+            queue.extend(new)
+            waiting.update(new)
     return [
         index
         for index, node in enumerate(flow.nodes)
-        if len({ahead[edge.target] for edge in node.edges if not edge.is_fault}) > 1
+        if len(targets[index]) > 1 and len({ahead[edge.target] for edge in node.edges if not edge.is_fault}) > 1
     ]
 
 
@@ -299,6 +303,8 @@ def _live_keys(
 ) -> list[frozenset[str]]:
     """For each node the tracked conditions that some way onward still tests before they are set anew."""
     live: list[frozenset[str]] = [frozenset() for _ in flow.nodes]
+    if not tracked:
+        return live
     before: list[set[int]] = [set() for _ in flow.nodes]
     for index, node in enumerate(flow.nodes):
         for edge in node.edges:
