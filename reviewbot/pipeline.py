@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewbot.cost.environment import CpuChoice
-from reviewbot.cost.estimate import estimate
 from reviewbot.cost.predictions import SeriesBudgets, predict
 from reviewbot.cost.rate import BaseRate
 from reviewbot.findings.excerpt import make_excerpt
-from reviewbot.findings.finding import Finding, Gap, Status
+from reviewbot.findings.finding import Cost, Finding, Gap, Observation, Status
 from reviewbot.findings.follow import Followed, Look, Sight, follow
 from reviewbot.findings.outcome import missing_patches, to_result
 from reviewbot.findings.review import Base, PatchResult, Review, SourceExcerpt
@@ -83,7 +82,7 @@ def _review(
     followed = follow(looked_at, book, _look(sights, options), tell.advance, show_all=options.show_all)
     cpu = _with_kernel_of(base, options.cpu)
     catalogue = book.catalogue if followed.lives else {}  # a clean commit need not read it
-    verdicts = judge(followed.lives, catalogue, lambda seen: estimate(seen, book, cpu), show_all=options.show_all)
+    verdicts = judge(followed.lives, catalogue, lambda seen: _cost(seen, book, cpu), show_all=options.show_all)
     if options.with_edits:
         tell.start("looking for fixes")
         verdicts = timed("looking for fixes", lambda: with_edits(verdicts, book), verdicts)
@@ -236,6 +235,12 @@ def _budgets(
     if not options.switch_budgets or not followed.inspected or not states[-1].after.is_complete:
         return SeriesBudgets()
     return sights().budgets(states, followed.functions, cpu)
+
+
+def _cost(seen: Observation, book: Rulebook, cpu: CpuChoice) -> Cost:
+    from reviewbot.cost.estimate import estimate  # a clean commit costs nothing
+
+    return estimate(seen, book, cpu)
 
 
 def _with_kernel_of(base: SourceTree | None, choice: CpuChoice) -> CpuChoice:

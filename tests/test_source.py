@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -19,6 +20,7 @@ from reviewbot.rulebook.primitives import KernelVersion
 from reviewbot.series.diff import parse_diff
 from reviewbot.series.from_git import series_from_range, series_from_staged
 from reviewbot.series.patch import Patch, Series
+from reviewbot.source import words
 from reviewbot.source.base import choose_base
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree, read_regular_file
 from reviewbot.source.overlay import EmptyTree, OverlayTree
@@ -381,3 +383,15 @@ def test_without_any_hint_head_is_taken_and_that_is_said(tree: Path, tmp_path: P
     assert "no index lines" in how
     with pytest.raises(InputError, match="no commit yet"):
         choose_base(Repository.open(make_repository(tmp_path / "new")), to_series(FIRST))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_are_found_alike_in_short_and_in_long_texts(seed: int) -> None:
+    """Short texts are cut into words, long ones searched; a name that is more than a word is searched for always."""
+    chance = random.Random(seed)
+    names = ["".join(chance.choice("ab_1") for _ in range(chance.randrange(1, 4))) for _ in range(40)]
+    text = "".join(chance.choice(("a", "b", "_", "1", "-", " ", "(", "\n", "ä")) for _ in range(400)).encode()
+    few = {name for name in names if words.words_in(text, (name,))}
+    assert words.words_in(text, names) == few
+    assert words.words_in(text + b" " * words._SHORT_BYTES, names) == few
+    assert words.words_in(text, [*names, "ä"]) == few | ({"ä"} & words.words_in(text, ("ä",)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from reviewbot import __version__
 from reviewbot.rulebook.book import Rulebook
@@ -22,11 +23,18 @@ def stamp(book: Rulebook) -> str:
 @cache
 def _program() -> str:
     """The version, and the sizes and times of the modules: in a checkout they change without a new version."""
-    root = Path(__file__).parent.parent
+    root = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
     rows = [__version__]
     for stage in _STAGES:
-        for path in sorted((root / stage).glob("**/*.[ps][yc]*")):
-            if path.suffix in (".py", ".scm"):
-                status = path.stat()
-                rows.append(f"{stage}/{path.name} {status.st_size} {status.st_mtime_ns}")
+        rows += sorted(_modules(os.path.join(root, stage), stage))  # noqa: PTH118 - pathlib takes five times as long
     return "\n".join(rows)
+
+
+def _modules(folder: str, name: str) -> Iterator[str]:
+    """A row for each file below the folder that is part of the program."""
+    for entry in os.scandir(folder):
+        if entry.name.endswith((".py", ".scm")):
+            status = entry.stat()
+            yield f"{name}/{entry.name} {status.st_size} {status.st_mtime_ns}"
+        elif entry.is_dir() and entry.name != "__pycache__":
+            yield from _modules(entry.path, f"{name}/{entry.name}")

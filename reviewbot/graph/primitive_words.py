@@ -89,7 +89,7 @@ class PrimitiveWords:
     @cached_property
     def access_calls(self) -> re.Pattern[bytes]:
         """Matches a self-contained access up to its `(`; group 1 is the name."""
-        return re.compile(rb"(" + _words(self._access_names).pattern + rb")\s*\(")
+        return re.compile(rb"(" + whole_words(self._access_names) + rb"\b)\s*\(")
 
     @cached_property
     def access_names(self) -> frozenset[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -131,11 +132,17 @@ def _shipped_rules() -> Path:
 
 def _files(root: Path) -> dict[str, bytes]:
     """Every file of the rules by its name below `root`."""
-    paths = ((path.relative_to(root).as_posix(), path) for path in sorted(root.rglob("*.toml")))
+    found = {}
     try:
-        return {name: path.read_bytes() for name, path in paths}
+        for folder, folders, names in os.walk(root):
+            folders.sort()
+            for name in names:
+                if name.endswith(".toml"):
+                    path = Path(folder, name)
+                    found[path.relative_to(root).as_posix()] = path.read_bytes()
     except OSError as error:
         raise RulebookError(f"{error.filename}: cannot be read ({error.strerror}).") from error
+    return dict(sorted(found.items()))
 
 
 def _hash(files: Mapping[str, bytes]) -> str:

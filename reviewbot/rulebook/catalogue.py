@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -176,9 +175,11 @@ def _read_numbers(table: Table, key: str) -> Mapping[str, float]:
 
 def _read_template(item: Table, key: str, facts: tuple[str, ...]) -> str:
     """A template whose placeholders are all known."""
+    from string import Formatter  # a clean commit reads no catalogue
+
     template = " ".join(item.text(key).split())
     try:
-        named = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+        named = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
     except ValueError as error:
         item.refuse(key, f"is no template: {error}")
     for name in sorted(named - COMMON_PLACEHOLDERS - set(facts)):

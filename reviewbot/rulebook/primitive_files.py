@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 
 from reviewbot.rulebook.primitives import Architecture, Direction, Effect, Guard, KernelVersion, Primitive, Result
@@ -14,6 +15,8 @@ GENERIC = "generic"
 _OPENERS = (Effect.OPEN, Effect.SAVE)
 _OLDEST = KernelVersion(major=0, minor=0)
 _NEWEST = KernelVersion(major=9999, minor=0)
+_FIELDS = tuple(each.name for each in fields(Primitive))
+_values_of = attrgetter(*_FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,10 @@ def _read_switches(table: Table) -> Mapping[Effect, int]:
 
 
 def _inherit(primitive: Primitive, arch: str, switches: Mapping[Effect, int]) -> Primitive:
-    return replace(primitive, arch=arch, switches=switches.get(primitive.effect, primitive.switches))
+    """The same as `replace`, which takes three times as long, and there are hundreds."""
+    known = dict(zip(_FIELDS, _values_of(primitive), strict=True))
+    known |= {"arch": arch, "switches": switches.get(primitive.effect, primitive.switches)}
+    return Primitive(**known)
 
 
 def _read_entries(table: Table, arch: str) -> dict[str, tuple[Primitive, ...]]:

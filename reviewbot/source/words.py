@@ -9,7 +9,11 @@ from functools import lru_cache
 from reviewbot.patterns import regex
 
 _WORD = regex(rb"\b[A-Za-z_]\w*")
+_ANY_WORD = regex(rb"\w+")
 _MAX_INDEXED_BYTES = 500_000
+# A pattern of hundreds of names takes longer to compile than all words of a short text to list.
+_SHORT_BYTES = 16_000
+_MANY = 20
 
 Suffixes = tuple[str, ...]
 Search = Callable[[Collection[str], Suffixes], Mapping[str, Collection[str]]]
@@ -36,7 +40,11 @@ def words_in(content: bytes, words: Collection[str]) -> set[str]:
     """Those of `words` that stand in `content` as whole words (letters, digits and `_`), in one pass."""
     if not words:
         return set()
-    found = set(_pattern(frozenset(words)).findall(content))
+    wanted = frozenset(words)
+    if len(content) <= _SHORT_BYTES and len(wanted) >= _MANY and (encoded := _plain(wanted)) is not None:
+        found = encoded.intersection(_ANY_WORD.findall(content))
+    else:
+        found = frozenset(_pattern(wanted).findall(content))
     return {word.decode("utf-8", "surrogateescape") for word in found}
 
 
@@ -62,6 +70,13 @@ def search_contents(
 def _all_words(content: bytes) -> frozenset[bytes]:
     """Every word: the files that a series changes are asked for other words after each of its patches."""
     return frozenset(_WORD.findall(content))
+
+
+@lru_cache(maxsize=16)
+def _plain(words: frozenset[str]) -> frozenset[bytes] | None:
+    """The same in bytes; None if one is more or less than a word."""
+    encoded = frozenset(word.encode("utf-8", "surrogateescape") for word in words)
+    return encoded if all(_ANY_WORD.fullmatch(word) for word in encoded) else None
 
 
 @lru_cache(maxsize=16)
