@@ -21,7 +21,8 @@ def make_excerpt(path: str, text: bytes, line: int, other: bytes, *, is_gone: bo
     `other` is the text before the series: what it has not is signed '+', and what only it has, where it speaks of the
     same things as the line itself, is shown with '-' where it stood, by its old number. With `is_gone` the finding was
     fixed: `other` is the text after, and what it has not is '-'."""
-    lines, others = _split(text), _split(other)
+    lines = _split(text)
+    others = lines if other == text else _split(other)
     first, last = max(line - CONTEXT_LINES, 1), min(line + CONTEXT_LINES, len(lines))
     signs, between = _compare(others, lines)
     rows: list[tuple[int, str, str]] = []
@@ -36,7 +37,7 @@ def make_excerpt(path: str, text: bytes, line: int, other: bytes, *, is_gone: bo
 
 def _compare(others: list[bytes], lines: list[bytes]) -> tuple[dict[int, str], dict[int, range]]:
     """({line number: '+'} of what is not in `others`, {line number: old numbers of what stood before it})."""
-    if max(len(others), len(lines)) > _MAX_COMPARED_LINES:
+    if others is lines or max(len(others), len(lines)) > _MAX_COMPARED_LINES:
         return {}, {}
     start = 0
     while start < min(len(others), len(lines)) and others[start] == lines[start]:

@@ -7,7 +7,6 @@ text too many now and then, never one too few.
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from zlib import crc32
 from reviewbot.patterns import regex
 
 _WORD = regex(rb"[A-Za-z_]\w*")
-_DEFINED = regex(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_DEFINED = regex(rb"#[ \t]*define[ \t]+(\w+)")  # wherever in a line: one too many does no harm
 _AS_MACRO = 1  # where the checksum of a defined name starts, so that it differs from that of the word
 _NUMBER_BITS = 32
 _SAME_SIZE = 4  # sorted runs of about one size are joined when there are so many: a question looks through all runs
