@@ -7,6 +7,7 @@ than the commit hook may take, and few of their methods are ever called in one r
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,12 +23,13 @@ else:
     def dataclass(
         *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True, order: bool = False
     ) -> Callable[[type], type]:
-        """The decorator; each option means what it means in `dataclasses.dataclass`. There is no InitVar."""
+        """The decorator; each option means what it means in `dataclasses.dataclass`. Every annotation is a field: there
+        is no ClassVar, InitVar or KW_ONLY."""
 
         def decorate(kind: type) -> type:
             if kind.__doc__ is None:
                 kind.__doc__ = kind.__name__  # else a signature is drawn up for it
-            made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(kind)
+            made = _with_fields(kind, slots, kw_only)
             own = {"__init__": _write_init, "__repr__": None}
             if eq:
                 own |= {"__eq__": _write_comparison, "__hash__": _write_hash if frozen else None}
@@ -47,6 +49,19 @@ else:
             return made
 
         return decorate
+
+
+def _with_fields(kind: type, slots: bool, kw_only: bool) -> Any:
+    """The class with its fields, but without a method. The standard library would search the text of each annotation
+    for ClassVar and its like, which takes as long as all the rest."""
+    annotations = inspect.get_annotations(kind)
+    kind.__annotations__ = dict.fromkeys(annotations, object)
+    made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(kind)
+    made.__annotations__ = annotations
+    for each in dataclasses.fields(made):
+        if each.name in annotations:
+            each.type = annotations[each.name]
+    return made
 
 
 def _when_called(kind: type, name: str, write: Callable[..., Callable[..., Any]], frozen: bool, slots: bool) -> Any:

@@ -71,7 +71,8 @@ def test_every_method_does_what_the_standard_librarys_does(options: dict[str, bo
         seen.append(
             (
                 repr(other).rpartition(".")[2],
-                [each.name for each in fields(kind)],
+                [(each.name, each.type) for each in fields(kind)],
+                kind.__annotations__,
                 [getattr(other, each.name) for each in fields(kind)],
                 one == same,
                 one != other,

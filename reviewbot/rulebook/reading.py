@@ -74,11 +74,11 @@ class Table:
     def names(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """A list of distinct strings, in order."""
         values = self._take(key, list, "a list of strings", None if default is None else list(default))
-        for value in values:
-            if not isinstance(value, str) or not value:
-                self.refuse(key, f"must hold strings only, not {value!r}")
-            if values.count(value) > 1:
-                self.refuse(key, f"{value!r} stands there twice")
+        if bad := [value for value in values if not isinstance(value, str) or not value]:
+            self.refuse(key, f"must hold strings only, not {bad[0]!r}")
+        if len(set(values)) < len(values):
+            twice = next(value for value in values if values.count(value) > 1)
+            self.refuse(key, f"{twice!r} stands there twice")
         return tuple(values)
 
     def version(self, key: str) -> KernelVersion | None:
