@@ -205,6 +205,26 @@ def test_an_include_directory_of_the_makefile_counts() -> None:
     assert headers(tree, "d/a.c") == ("d/inc/x.h",)
 
 
+@pytest.mark.parametrize("order", [("d", "e"), ("e", "d")])
+@pytest.mark.parametrize("name", ["<local.h>", '"local.h"', '"../local.h"', "<./local.h>", "<sub//../local.h>"])
+def test_such_a_directory_counts_for_headers_of_others_too(name: str, order: tuple[str, str]) -> None:
+    files = {
+        "d/a.c": "#include <linux/first.h>\n",
+        "d/Makefile": "ccflags-y := -I$(src)/inc -I$(src)/inc/deep\n",
+        "d/inc/local.h": "#include <linux/last.h>\n",
+        "d/inc/deep/other.h": "",
+        "d/inc/sub/other.h": "",
+        "e/a.c": "#include <linux/first.h>\n",
+        "include/linux/first.h": "#include <linux/second.h>\n",
+        "include/linux/second.h": f"#include {name}\n#include <linux/first.h>\n",
+        "include/linux/last.h": "#include <linux/first.h>\n",
+    }
+    includes = Includes(MemoryTree(files), KnownFiles(MemoryTree(files), WORDS))
+    seen = {directory: includes.headers(f"{directory}/a.c", "one").paths for directory in order}
+    assert seen["e"] == ("include/linux/first.h", "include/linux/second.h")
+    assert seen["d"] == ("d/inc/local.h", "include/linux/first.h", "include/linux/last.h", "include/linux/second.h")
+
+
 def test_a_path_never_leaves_the_tree() -> None:
     tree = MemoryTree({"a.c": '#include "../../etc/passwd"\n#include "/etc/passwd"\n'})
     assert headers(tree, "a.c") == ()

@@ -74,60 +74,89 @@ def numbers_in(bits: int) -> Iterator[int]:
         at = digits.find("1", at + 1)
 
 
-def reach_of(starts: Iterable[str], edges: Edges, known: dict[str, int], numbers: FileNumbers) -> int:
-    """The bits of the files, and of all that they lead to. `known` (file -> its bits) is taken and filled.
+class Closures:
+    """What the headers of one tree lead to, for one way of finding what an #include names.
 
     Files that include each other have one answer: Tarjan's strongly connected components, without recursion."""
-    bits = 0
-    for start in starts:
-        if start not in known:
-            _fill(start, edges, known, numbers)
-        bits |= known[start]
-    return bits
 
+    def __init__(
+        self, edges: Edges, numbers: FileNumbers, like: Closures | None = None, differs: Callable[[str], bool] = bool
+    ) -> None:
+        """With `like`, a header that leads to no file whose edges differ from those there leads to the same files."""
+        self._edges = edges
+        self._numbers = numbers
+        self._like = like
+        self._differs = differs
+        self._known: dict[str, int] = {}  # file -> the bits of its closure
+        self._judged = 0  # the files that were asked whether they differ
+        self._different = 0
 
-def _fill(start: str, edges: Edges, known: dict[str, int], numbers: FileNumbers) -> None:
-    order: dict[str, int] = {}  # file -> when it was entered
-    low: dict[str, int] = {}  # file -> the earliest entered file that it leads back to
-    own: dict[str, int] = {}  # file -> the bits found below it so far
-    open_: list[str] = []
-    place: dict[str, int] = {}  # file -> where it stands in `open_`
-    walk: list[tuple[str, Iterator[str]]] = []
+    def of(self, starts: Iterable[str]) -> int:
+        """The bits of the files, and of all that they lead to."""
+        bits = 0
+        for start in starts:
+            known = self._known_of(start)
+            if known is None:
+                self._fill(start)
+                known = self._known[start]
+            bits |= known
+        return bits
 
-    def enter(path: str) -> None:
-        order[path] = low[path] = len(order)
-        own[path] = numbers.bit(path)
-        place[path] = len(open_)
-        open_.append(path)
-        walk.append((path, iter(edges(path))))
+    def _known_of(self, path: str) -> int | None:
+        bits = self._known.get(path)
+        if bits is None and self._like is not None:
+            there = self._like.of((path,))
+            if not self._has_different(there):
+                bits = self._known[path] = there
+        return bits
 
-    enter(start)
-    while walk:
-        path, rest = walk[-1]
-        for included in rest:
-            if included in known:
-                own[path] |= known[included]
-            elif included in order:
-                low[path] = min(low[path], order[included])
+    def _has_different(self, bits: int) -> bool:
+        for number in numbers_in(bits & ~self._judged):
+            if self._differs(self._numbers.path(number)):
+                self._different |= 1 << number
+        self._judged |= bits
+        return bool(bits & self._different)
+
+    def _fill(self, start: str) -> None:
+        order: dict[str, int] = {}  # file -> when it was entered
+        low: dict[str, int] = {}  # file -> the earliest entered file that it leads back to
+        own: dict[str, int] = {}  # file -> the bits found below it so far
+        open_: list[str] = []
+        place: dict[str, int] = {}  # file -> where it stands in `open_`
+        walk: list[tuple[str, Iterator[str]]] = []
+
+        def enter(path: str) -> None:
+            order[path] = low[path] = len(order)
+            own[path] = self._numbers.bit(path)
+            place[path] = len(open_)
+            open_.append(path)
+            walk.append((path, iter(self._edges(path))))
+
+        enter(start)
+        while walk:
+            path, rest = walk[-1]
+            for included in rest:
+                if included in order and included not in self._known:
+                    low[path] = min(low[path], order[included])
+                elif (bits := self._known_of(included)) is not None:
+                    own[path] |= bits
+                else:
+                    enter(included)
+                    break
             else:
-                enter(included)
-                break
-        else:
-            walk.pop()
-            if low[path] == order[path]:
-                members = open_[place[path] :]
-                del open_[place[path] :]
-                _close(members, own, known)
-            if walk:
-                above = walk[-1][0]
-                low[above] = min(low[above], low[path])
-                own[above] |= known.get(path, 0)
+                walk.pop()
+                if low[path] == order[path]:
+                    self._close(open_[place[path] :], own)
+                    del open_[place[path] :]
+                if walk:
+                    above = walk[-1][0]
+                    low[above] = min(low[above], low[path])
+                    own[above] |= self._known.get(path, 0)
 
-
-def _close(members: Sequence[str], own: Mapping[str, int], known: dict[str, int]) -> None:
-    """They all lead to each other, so all have the same bits."""
-    bits = 0
-    for member in members:
-        bits |= own[member]
-    for member in members:
-        known[member] = bits
+    def _close(self, members: Sequence[str], own: Mapping[str, int]) -> None:
+        """They all lead to each other, so all have the same bits."""
+        bits = 0
+        for member in members:
+            bits |= own[member]
+        for member in members:
+            self._known[member] = bits

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
-from reviewbot.graph.closures import FileNumbers, FileSet, numbers_in, reach_of
+from reviewbot.graph.closures import Closures, FileNumbers, FileSet, numbers_in
 from reviewbot.graph.kbuild import include_directories
 from reviewbot.graph.known import KnownFiles
 from reviewbot.patterns import regex
@@ -22,12 +23,13 @@ from reviewbot.source.tree import SourceTree
 
 _INCLUDE = regex(rb'include(?:_next)?[ \t]*(?:("[^"\n]+)"|(<[^>\n]+)>)')
 _DIRECTIVE = regex(rb"[ \t]*#[ \t]*")
-_CLOSURES_KEPT = 6  # architectures and -I directories for which the closures of headers are kept
+_CLOSURES_KEPT = 6  # pairs of an architecture and -I directories for which the closures of headers are kept
 
 # User-mode Linux takes the headers of the machine it runs on (arch/um/Makefile: HEADER_ARCH, HOST_DIR).
 _HOSTED = {"um": ("arch/x86/um", "arch/um/include/shared", "arch/x86/include")}
 
 _Key = tuple[str | None, tuple[str, ...]]
+"""Architecture, and -I directories."""
 
 
 def to_arch(path: str) -> str | None:
@@ -58,8 +60,8 @@ class Includes:
         self._known = known
         self._wanted_arches = arches
         self._numbers = FileNumbers()
-        # (architecture, -I directories) -> header -> the bits of its closure; the last used at the end
-        self._reached: OrderedDict[_Key, dict[str, int]] = OrderedDict()
+        self._plain: dict[_Key, Closures] = {}  # without -I directories
+        self._special: OrderedDict[_Key, Closures] = OrderedDict()  # the last used at the end
         self._places: dict[_Key, dict[str, tuple[str, ...]]] = {}
         self._headers: dict[str, dict[str | None, FileSet]] = {}
         self._seen: dict[str, int] = {}
@@ -89,16 +91,44 @@ class Includes:
 
     def _reach(self, path: str, arch: str | None) -> int:
         directories = self._directories_of(path)
+        starts = self._edges_of(path, arch or to_arch(path), directories)
+        return self._closures_for(arch, directories).of(starts)
 
-        def edges(current: str) -> tuple[str, ...]:
-            return self._edges_of(current, arch or to_arch(current), directories)
-
+    def _closures_for(self, arch: str | None, directories: tuple[str, ...]) -> Closures:
+        kept = self._special if directories else self._plain
         key = (arch, directories)
-        reached = self._reached.setdefault(key, {})
-        self._reached.move_to_end(key)
-        if len(self._reached) > _CLOSURES_KEPT:
-            self._reached.popitem(last=False)
-        return reach_of(edges(path), edges, reached, self._numbers)
+        if key not in kept:
+            kept[key] = self._begin(arch, directories)
+        if directories:
+            self._special.move_to_end(key)
+            while len(self._special) > _CLOSURES_KEPT:
+                self._special.popitem(last=False)
+        return kept[key]
+
+    def _begin(self, arch: str | None, directories: tuple[str, ...]) -> Closures:
+        def edges(path: str) -> tuple[str, ...]:
+            return self._edges_of(path, arch or to_arch(path), directories)
+
+        if not directories:
+            return Closures(edges, self._numbers)
+        below = {name for directory in directories for name in self._names_below(directory)}
+
+        def differs(path: str) -> bool:
+            """Whether a name that the header includes is found in one of the directories."""
+            names = [written[1:] for written in self._written_in(path)]
+            odd = [name for name in names if "./" in name or "//" in name]
+            return not below.isdisjoint(names) or any(
+                self._existing(directory, name) for directory in directories for name in odd
+            )
+
+        return Closures(edges, self._numbers, like=self._closures_for(arch, ()), differs=differs)
+
+    def _names_below(self, directory: str) -> Iterator[str]:
+        prefix = f"{directory}/"
+        for path in self._sorted_paths[bisect_left(self._sorted_paths, prefix) :]:
+            if not path.startswith(prefix):
+                return
+            yield path[len(prefix) :]
 
     def _edges_of(self, path: str, arch: str | None, directories: tuple[str, ...]) -> tuple[str, ...]:
         edges = self._known.edges(path, arch, directories)
@@ -170,6 +200,10 @@ class Includes:
     def _paths(self) -> dict[str, str]:
         """path -> the same text, of which every edge then has the one object."""
         return {path: path for path in self._tree.paths()}
+
+    @cached_property
+    def _sorted_paths(self) -> list[str]:
+        return sorted(self._paths)
 
     @cached_property
     def _arches(self) -> tuple[str, ...]:
