@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reviewbot.csyntax.abi import STATEMENTS
 from reviewbot.csyntax.fragment import Fragment
 from reviewbot.csyntax.lexing import blank_comments
 from reviewbot.csyntax.meaning import Meaning
@@ -58,7 +59,8 @@ def _type_makers(text: bytes, meaning: Meaning) -> frozenset[str]:
 
 
 def _heads(text: bytes) -> set[str]:
-    return {match.group(1).decode() for match in _WORD_BEFORE_PARENTHESIS.finditer(text)}
+    """The names that may be called. A kernel that profiles its branches makes a macro of `if`, too: nothing of ours."""
+    return {match.group(1).decode() for match in _WORD_BEFORE_PARENTHESIS.finditer(text)} - STATEMENTS
 
 
 def wraps_scope(meaning: Meaning, name: str, depth: int = MAX_WRAPPERS) -> bool:
