@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 from reviewbot.findings.review import SourceExcerpt
 from reviewbot.patterns import regex
 
@@ -44,6 +42,8 @@ def _compare(others: list[bytes], lines: list[bytes]) -> tuple[dict[int, str], d
         start += 1
     signs: dict[int, str] = {}
     between: dict[int, range] = {}
+    from difflib import SequenceMatcher  # a clean commit has no excerpts
+
     matcher = SequenceMatcher(None, others[start:], lines[start:], autojunk=True)
     for tag, old_first, old_last, new_first, new_last in matcher.get_opcodes():
         if tag != "equal":

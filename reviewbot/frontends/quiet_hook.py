@@ -11,18 +11,20 @@ import os
 import re
 from pathlib import Path
 
+from reviewbot.patterns import regex
+
 TYPE_CHECKING = False  # typing's own would have to be imported
 if TYPE_CHECKING:
     from reviewbot.rulebook.book import Rulebook
 
 _WORD = re.compile(rb"\w+")
 _SOURCES = (b".c", b".h", b'.c"', b'.h"')  # git quotes some names
-_END_OF_ITEM = re.compile(rb"(?<=\n)(?=[ +-]\})")
-_CHANGED = re.compile(rb"^[+-](?![+-]{2} )", re.MULTILINE)
+_END_OF_ITEM = regex(rb"(?<=\n)(?=[ +-]\})")
+_CHANGED = regex(rb"^[+-](?![+-]{2} )", re.MULTILINE)
 _TEXTS = (b".rst", b".md", b".yaml", b'.rst"', b'.md"', b'.yaml"')
 _RENAMED = re.compile(rb"^(?:rename|copy) (?:from|to) (.*)$", re.MULTILINE)
-_CHANGED_LINE = re.compile(rb"^[+-](?![+-]{2} ).*\n?", re.MULTILINE)
-_MACRO = re.compile(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
+_CHANGED_LINE = regex(rb"^[+-](?![+-]{2} ).*\n?", re.MULTILINE)
+_MACRO = regex(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
 _FORMAT = b"reviewbot-hook-words 1"
 
 
