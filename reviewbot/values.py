@@ -56,7 +56,7 @@ def _with_fields(kind: type, slots: bool, kw_only: bool) -> Any:
     for ClassVar and its like, which takes as long as all the rest."""
     annotations = inspect.get_annotations(kind)
     kind.__annotations__ = dict.fromkeys(annotations, object)
-    made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(kind)
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(kind)
     made.__annotations__ = annotations
     for each in dataclasses.fields(made):
         if each.name in annotations:
