@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.abi import FLOATING, Abi, DataModel
 from reviewbot.csyntax.c_expressions import Cast, Expression, Literal, Name, SizeOf
@@ -23,7 +24,6 @@ from reviewbot.csyntax.c_types import (
     Void,
     type_text,
 )
-from reviewbot.csyntax.evaluation import Evaluation
 from reviewbot.csyntax.function_scope import FunctionScope
 from reviewbot.csyntax.layout import agreed_among, extent_of, members_named
 from reviewbot.csyntax.least_size import LeastSize
@@ -32,6 +32,9 @@ from reviewbot.csyntax.lookups import Definitions, Lookup
 from reviewbot.csyntax.unknown_size import IncompleteTypeError, UnknownSizeError
 from reviewbot.patterns import regex
 from reviewbot.values import dataclass
+
+if TYPE_CHECKING:
+    from reviewbot.csyntax.evaluation import Evaluation
 
 __all__ = [
     "FunctionScope",
@@ -203,6 +206,8 @@ def _plain_variable(expression: bytes, at: int, scope: FunctionScope) -> SizeRes
 
 
 def _evaluation(abi: Abi, at: int, scope: FunctionScope, lookup: Lookup, long_long_alignment: int) -> Evaluation:
+    from reviewbot.csyntax.evaluation import Evaluation  # most sizes are numbers, and most accesses have none
+
     model = DataModel(abi=abi, long_long_alignment=long_long_alignment)
     return Evaluation(model, scope, at, Definitions(lookup, abi, scope.table), scope.table)
 

@@ -9,7 +9,6 @@ from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
 from reviewbot.csyntax.flow_graph import FlowTooLargeError
-from reviewbot.csyntax.function_flow import read_flow
 from reviewbot.csyntax.items import Item, function_at
 from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
 from reviewbot.csyntax.variants import split_variants
@@ -245,6 +244,8 @@ class CodeReader(PrimitiveWords):
         return not self.holds_blocks(item) and not (words.inline | words.always_inline | words.notrace).isdisjoint(head)
 
     def _function(self, path: str, item: Item, entry: Open | None, arch: str | None) -> FunctionCode:
+        from reviewbot.csyntax.function_flow import read_flow  # most files of a small review need no flow
+
         data = self.data(path)
         conditions = conditions_at(data, item.body)
         unread: dict[tuple[int, str], Unread] = {}
