@@ -34,7 +34,17 @@ LIKELY: dict[str, str] = {
     "in the loop of a macro without braces": "list_for_each_entry(a, b, c) put_user(a, p++); return 0;",
 }
 
+LIKELY |= {
+    "in cases that fall through": "switch (a) { case 1: put_user(a, p); case 2: put_user(a, p + 1); } return 0;",
+    "before and in a switch": "put_user(a, p); switch (a) { case 1: break; case 2: return put_user(a, p + 1); }",
+    "in cases with a label": "switch (a) { case 1: put_user(a, p); goto b; case 2: b: put_user(a, p); } return 0;",
+    "in cases under #if": "switch (a) {\ncase 1: put_user(a, p);\n#ifdef A\nbreak;\n#endif\n"
+    "case 2: put_user(a, p + 1); } return 0;",
+    "more than are compared": "switch (a) {" + "case 1: return put_user(a, p);" * 101 + "} return 0;",
+}
+
 UNLIKELY: dict[str, str] = {
+    "in cases that are apart": "switch (a) { case 1: return put_user(a, p); case 2: return put_user(a, p + 1); }",
     "one access": "return put_user(a, p);",
     "two objects": "return put_user(a, p) || put_user(a, q);",
     "two directions": "return put_user(a, p) || get_user(a, p);",

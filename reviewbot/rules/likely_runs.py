@@ -4,18 +4,19 @@ for it."""
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
+from reviewbot.csyntax.cases import Cases, cases_of
 from reviewbot.csyntax.lexing import DIRECTIVE, code_of, lines_of
 from reviewbot.graph.code import CodeReader
 from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect
 from reviewbot.rules.copies import FunctionText, TextCall
 from reviewbot.rules.pair_helpers import is_limited, may_help
+from reviewbot.values import dataclass
 
 _IDENTIFIER = regex(r"[A-Za-z_]\w*")
 _CALL = regex(rb"\b([A-Za-z_]\w*)\s*\(")
@@ -24,9 +25,19 @@ _BRACES = regex(rb"[{}]")
 _DEFINE = regex(rb"\s*#\s*define(?:\s|\\\r?\n)+([A-Za-z_]\w*)(?:\(([^)]*)\))?")
 _REST_OF_ARGUMENTS = regex(rb",\s*##")
 MAX_MACRO_DEPTH = 8
+MAX_COMPARED = 100  # accesses of one object: each is compared with each
 
 _Way = tuple[Direction, str]
 """The direction of an access, and the name that its base object begins with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """An access, or (without one) the call of a helper that may make one, at an offset in the function."""
+
+    way: _Way
+    offset: int
+    access: TextCall | None = None
 
 
 class LikelyRuns:
@@ -48,13 +59,18 @@ class LikelyRuns:
         if self._is_hidden(text, accesses):
             return True
         likely = [each for each in accesses if _has_form_in_block(each)]
-        helped = Counter(_calls_of(text, self._helpers - {text.item.name}))
-        sharing = _sharing(likely, helped)
-        if max(helped.values(), default=0) > 1 or _sharing(
-            [each for each in sharing if _is_limited(text, each)], helped
-        ):
-            return True
-        return any(_is_limited(text, each) for each in _in_loops(text, likely))
+        return self._may_follow(text, likely) or any(_is_limited(text, each) for each in _in_loops(text, likely))
+
+    def _may_follow(self, text: FunctionText, likely: Collection[TextCall]) -> bool:
+        """Whether an access, or a call of a helper, may follow on another one of the same object."""
+        uses = [_Use(way=_way(call), offset=call.offset - text.item.start, access=call) for call in likely]
+        uses += _calls_of(text, self._helpers - {text.item.name})
+        uses = _sharing(uses, None)
+        cases = None
+        if uses and b"switch" in text.clean and b"#" not in text.item.text:
+            cases = cases_of(text.clean, _body(text))
+            uses = _sharing(uses, cases)
+        return bool(_sharing([each for each in uses if each.access is None or _is_limited(text, each.access)], cases))
 
     def _accesses(self, text: FunctionText) -> Iterator[TextCall]:
         for call in text.calls(self._reader.access_calls):
@@ -130,7 +146,7 @@ def _body(text: FunctionText) -> int:
     return text.item.body - text.item.start
 
 
-def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[_Way]:
+def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[_Use]:
     """For every call of one of these functions the ways in which it may access its arguments."""
     if not names:
         return
@@ -139,8 +155,9 @@ def _calls_of(text: FunctionText, names: Collection[str]) -> Iterator[_Way]:
         end = closing(text.clean, match.end() - 1) if match[1] in wanted else None
         if end is not None:
             spans = split_arguments(text.clean, match.end(), end)
-            roots = {_root(text.clean[begin:stop]) for begin, stop in spans}
-            yield from ((direction, root) for direction in (Direction.READ, Direction.WRITE) for root in roots)
+            for root in sorted({_root(text.clean[begin:stop]) for begin, stop in spans}):
+                for direction in (Direction.READ, Direction.WRITE):
+                    yield _Use(way=(direction, root), offset=match.start())
 
 
 @lru_cache(maxsize=1024)
@@ -166,11 +183,18 @@ def _is_limited(text: FunctionText, call: TextCall) -> bool:
     return b"#" in argument.text or is_limited(text, argument)
 
 
-def _sharing(accesses: Collection[TextCall], helped: Counter[_Way]) -> list[TextCall]:
-    """Those that may access one object in the way in which another of them, or a helper, does."""
-    ways = [_way(call) for call in accesses]
-    counted = helped + Counter(ways)
-    return [call for call, way in zip(accesses, ways, strict=True) if counted[way] > 1]
+def _sharing(uses: Sequence[_Use], cases: Cases | None) -> list[_Use]:
+    """Those that may go the way of another of them: in cases of a switch that are apart none follows on another."""
+    ways: dict[_Way, list[_Use]] = {}
+    for use in uses:
+        ways.setdefault(use.way, []).append(use)
+    return [
+        use
+        for same in ways.values()
+        for use in same
+        if len(same) > MAX_COMPARED
+        or any(each is not use and not (cases and cases.are_apart(each.offset, use.offset)) for each in same)
+    ]
 
 
 def _way(call: TextCall) -> _Way:
