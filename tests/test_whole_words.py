@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reviewbot.csyntax.whole_words import whole_words
+from reviewbot.csyntax.whole_words import find_words, fragments_of, whole_words
 
 NAMES = frozenset({"get_user", "get_user_8", "__get_user", "put_user", "put", "a$b"})
 
@@ -28,3 +28,30 @@ def test_names_are_found_in_order() -> None:
 
 def test_of_no_names_none_is_found() -> None:
     assert found(b"a b", frozenset()) == []
+
+
+PLAIN = NAMES - {"a$b"}
+
+
+def test_fragments_are_few_and_in_every_name() -> None:
+    fragments = fragments_of(PLAIN)
+    assert len(fragments) == 2
+    assert all(any(fragment in name.encode() for fragment in fragments) for name in PLAIN)
+    assert fragments_of(frozenset()) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"put(__get_user, get_user_8)\nget_user",
+        b"get_user_get_user put_user_ xput input __get_user9",
+        b"put_user",
+        b"",
+        b"user user_put put,put;put",
+        "p\u00fctput \u00fcput put\u00fc".encode(),
+    ],
+)
+def test_words_found_by_fragments_are_those_that_the_expression_finds(text: bytes) -> None:
+    names = frozenset(name.encode() for name in PLAIN)
+    expected = re.compile(whole_words(PLAIN) + rb"\b").finditer(text)
+    assert find_words(text, names, fragments_of(PLAIN)) == [(match.start(), match[0]) for match in expected]

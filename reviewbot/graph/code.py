@@ -208,7 +208,7 @@ class CodeReader(PrimitiveWords):
     def uses(self, path: str) -> Uses:
         """Where the file names primitives, and the functions around these places."""
         if path not in self._uses:
-            self._uses[path] = find_uses(self.data(path), self.any_primitive, self.access_names)
+            self._uses[path] = find_uses(self.data(path), self.telling_names, self.telling_fragments, self.access_names)
         return self._uses[path]
 
     def is_accessor(self, name: str, path: str) -> bool:

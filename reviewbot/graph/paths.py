@@ -263,10 +263,10 @@ def _tracked_keys(flow: Flow, primitives: list[Primitive | None]) -> frozenset[s
 def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
     """The branches that lead to different accesses, openers, closers or exits: the others decide nothing here."""
     targets = [tuple(edge.target for edge in node.edges) for node in flow.nodes]
-    before: list[dict[int, None]] = [{} for _ in flow.nodes]
+    before: list[set[int]] = [set() for _ in flow.nodes]
     for index, onward in enumerate(targets):
         for target in onward:
-            before[target].setdefault(index)
+            before[target].add(index)
 
     def matters(index: int) -> bool:
         primitive = primitives[index]
@@ -288,9 +288,9 @@ def _deciding(flow: Flow, primitives: list[Primitive | None]) -> list[int]:
             reached |= ahead[target]
         if reached != ahead[index]:
             ahead[index] = reached
-            new = [each for each in before[index] if each not in waiting]
+            new = before[index] - waiting
             queue.extend(new)
-            waiting.update(new)
+            waiting |= new
     return [
         index
         for index, node in enumerate(flow.nodes)
@@ -334,8 +334,9 @@ def _live_keys(
         found = frozenset(onward)
         if found != live[index]:
             live[index] = found
-            queue.extend(each for each in before[index] if each not in waiting)
-            waiting.update(before[index])
+            new = before[index] - waiting
+            queue.extend(new)
+            waiting |= new
     return live
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from reviewbot.csyntax.whole_words import whole_words
+from reviewbot.csyntax.whole_words import fragments_of, whole_words
 from reviewbot.patterns import regex
 from reviewbot.rulebook.book import Rulebook
 from reviewbot.rulebook.primitives import Effect, Primitive
@@ -44,6 +44,16 @@ class PrimitiveWords:
     def any_primitive(self) -> re.Pattern[bytes]:
         """Matches the name of every primitive that makes a finding possible."""
         return _words(self._telling_names)
+
+    @cached_property
+    def telling_names(self) -> frozenset[bytes]:
+        """What `any_primitive` matches."""
+        return _encoded(self._telling_names)
+
+    @cached_property
+    def telling_fragments(self) -> tuple[bytes, ...]:
+        """Pieces of these names, so that each of them holds one."""
+        return fragments_of(self._telling_names)
 
     @cached_property
     def block_names(self) -> frozenset[bytes]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 
 from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import code_of
+from reviewbot.csyntax.whole_words import find_words
 from reviewbot.values import dataclass
 
 
@@ -23,9 +23,12 @@ class Uses:
     accessors: Mapping[str, tuple[Item, ...]]
 
 
-def find_uses(data: bytes, primitives: re.Pattern[bytes], accesses: Collection[bytes]) -> Uses:
-    """`primitives` matches the name of a primitive, `accesses` are the names of self-contained accesses."""
-    found = [(match.start(), match[0]) for match in primitives.finditer(code_of(data))]
+def find_uses(
+    data: bytes, primitives: Collection[bytes], fragments: Collection[bytes], accesses: Collection[bytes]
+) -> Uses:
+    """`primitives` are the names of primitives, `fragments` pieces of them, and `accesses` those of self-contained
+    accesses."""
+    found = find_words(code_of(data), primitives, fragments)
     offsets = tuple(offset for offset, _ in found)
     items = functions_holding(data, offsets)
     starts = [item.start for item in items]
