@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import multiprocessing
 import os
 import posixpath
@@ -31,6 +32,7 @@ FILE_TIMEOUT_S = 120.0
 _BATCH_BYTES = 400_000
 _BATCH_FILES = 24
 _ROOM_BLOCKS = 700_000  # of memory, some 120 MB, that an Inspector remembers things in; then a new one is made
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000  # what a worker makes and keeps is values, which hardly ever form a ring
 _PR_SET_PDEATHSIG = 1
 _OUT_OF_MEMORY = 78  # an exit code that nothing else uses
 
@@ -182,6 +184,8 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)  # the parent ends us
     _die_with(parent)
+    gc.freeze()  # what came with the fork stays, and its pages stay shared
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 100)
     try:
         _inspect_batches(job, theirs)
     except MemoryError:
