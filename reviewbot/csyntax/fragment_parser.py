@@ -51,7 +51,7 @@ def parse_fragment(fragment: Fragment, meaning: Meaning) -> tuple[Tree, Syntax |
 
 def _type_makers(text: bytes, meaning: Meaning) -> frozenset[str]:
     """Macros that stand for typeof() in a declaration: `TYPE_OF(x) copy;`."""
-    names = {match.group(1).decode() for match in _DECLARED_BY_MACRO.finditer(text)}
+    names = {match.group(1).decode() for match in _DECLARED_BY_MACRO.finditer(text)} - STATEMENTS
     made = {name: meaning.macros(name, is_call=True) for name in names}
     return frozenset(
         name for name, macros in made.items() if macros and all(_TYPEOF.match(macro.body) for macro in macros)

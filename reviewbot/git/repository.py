@@ -172,7 +172,9 @@ class Repository:
         found: dict[str, set[str]] = {word: set() for word in words}
         if not found:
             return found
-        command = [*_GREP, "-f", "-", *([rev] if rev else []), "--", *(f":(top,glob)**/*{end}" for end in suffixes)]
+        # A rare word in files is waited for by the disk alone: more threads only take turns, while others work.
+        options = [rev] if rev else ["--threads=1"]
+        command = [*_GREP, "-f", "-", *options, "--", *(f":(top,glob)**/*{end}" for end in suffixes)]
         try:
             output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(found)])
         except GitError:  # built without Perl expressions, or a line that they give up on

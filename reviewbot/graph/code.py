@@ -8,11 +8,10 @@ from functools import cached_property
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
 from reviewbot.csyntax.flow import Call, Flow
-from reviewbot.csyntax.flow_graph import FlowTooLargeError
 from reviewbot.csyntax.items import Item, function_at
-from reviewbot.csyntax.lexing import LineIndex, blank_comments, code_of
-from reviewbot.csyntax.variants import split_variants
+from reviewbot.csyntax.lexing import LineIndex, code_of
 from reviewbot.graph.directions import DirectionReader
+from reviewbot.graph.flows import Flows, Unread, read_flows
 from reviewbot.graph.meaning import NameMeaning
 from reviewbot.graph.net_effect import NetEffects
 from reviewbot.graph.paths import NetEffect, Open, Paths, follow_paths
@@ -63,14 +62,6 @@ class Variant:
         here = self.flow.nodes[node].action
         opener = self.flow.nodes[opened.node].action if opened.node >= 0 else None
         return here is not None and opener is not None and self.is_known_between(opener.offset, here.offset)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
-    """A piece of a function that could not be understood: 1-based line and one sentence."""
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +116,7 @@ class CodeReader(PrimitiveWords):
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, LineIndex] = {}
         self._read: dict[tuple[str, int, Open | None, str | None], FunctionCode] = {}
+        self._flows: dict[tuple[str, int, bool, str | None], Flows] = {}
         self._uses: dict[str, Uses] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self._effects = NetEffects(self)
@@ -134,8 +126,9 @@ class CodeReader(PrimitiveWords):
         if path.endswith(".c"):
             for kept in (self._data, self._lines, self._uses, self._words):
                 kept.pop(path, None)
-            for key in [key for key in self._read if key[0] == path]:
-                del self._read[key]
+            for read in (self._read, self._flows):
+                for key in [key for key in read if key[0] == path]:
+                    del read[key]  # type: ignore[arg-type]
             self.symbols.forget(path)
 
     def data(self, path: str) -> bytes:
@@ -244,60 +237,37 @@ class CodeReader(PrimitiveWords):
         return not self.holds_blocks(item) and not (words.inline | words.always_inline | words.notrace).isdisjoint(head)
 
     def _function(self, path: str, item: Item, entry: Open | None, arch: str | None) -> FunctionCode:
-        from reviewbot.csyntax.function_flow import read_flow  # most files of a small review need no flow
-
-        data = self.data(path)
-        conditions = conditions_at(data, item.body)
-        unread: dict[tuple[int, str], Unread] = {}
-        variants: list[Variant] = []
-        body = data[item.body : item.end]
-        lines = self.lines(path)
-        if len(body) > (most := self.book.limits.function_bytes):
-            reason = f"the function is longer than {most} bytes (limits.code.function_bytes) and was not read"
-            unread[0, reason] = Unread(line=item.line, reason=reason)
-            body = b"{}"
-        if conditions_at(data, max(item.body, item.end - 1)) != conditions:
-            reason = "the function's body begins in one branch of an #if and ends outside of it, and was not read"
-            unread[0, reason] = Unread(line=item.line, reason=reason)
-            body = b"{}"
         follow = entry is not None or self.holds_blocks(item)
-        meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow, function=item.text)
-        for variant in split_variants(blank_comments(body), conditions):
-            if variant.is_cut_off:
-                reason = "the function has too many different #if conditions to look at each of them"
-                unread[0, reason] = Unread(line=item.line, reason=reason)
-            try:
-                flow = read_flow(variant.text, item.body, meaning)
-            except (FlowTooLargeError, RecursionError):
-                reason = "the function, with the macros in it, is too large to follow"
-                unread[0, reason] = Unread(line=item.line, reason=reason)
-                continue
+        key = (path, item.start, follow, arch)
+        if key not in self._flows:  # the same for every block of a caller that it may be entered in
+            data = self.data(path)
+            meaning = NameMeaning(self.book, self.symbols, data, path, arch, follow_headers=follow, function=item.text)
+            self._flows[key] = read_flows(data, item, meaning, self.book.limits.function_bytes)
+        flows = self._flows[key]
+        unread = dict(flows.unread)
+        variants: list[Variant] = []
 
-            def primitive_of(call: Call) -> Primitive | None:
-                return self.primitive_of(call, path, arch)
+        def primitive_of(call: Call) -> Primitive | None:
+            return self.primitive_of(call, path, arch)
 
+        for conditions, flow in flows.variants:
             paths = follow_paths(flow, primitive_of, entry, self.direction_reader(arch))
             if not paths.is_exact:
                 reason = "the function has too many paths to tell all of them apart"
                 unread[0, reason] = Unread(line=item.line, reason=reason)
             no_blocks = _lasting_openers(flow, paths, primitive_of)
+            stretches = self._stretches(path, item)
             variants.append(
-                Variant(
-                    conditions=variant.conditions,
-                    flow=flow,
-                    paths=paths,
-                    no_blocks=no_blocks,
-                    stretches=self._stretches(path, item),
-                )
+                Variant(conditions=conditions, flow=flow, paths=paths, no_blocks=no_blocks, stretches=stretches)
             )
         return FunctionCode(
             path=path,
             name=item.name,
             arch=arch,
-            line=lines.line(item.body),
+            line=self.lines(path).line(item.body),
             item=item,
             entry=entry,
-            conditions=conditions,
+            conditions=conditions_at(self.data(path), item.body),
             variants=tuple(variants),
             unread=tuple(unread[key] for key in sorted(unread)),
             reader=self,
