@@ -308,11 +308,23 @@ def test_enough_changes_only_what_is_above_it(expression: str) -> None:
     exact = evaluate_size(expression.encode(), END, SCOPE, lookup)
     for enough in (0, 1, 4, 8, 12, 39):
         result = evaluate_size(expression.encode(), END, SCOPE, lookup, enough=enough)
-        for size, told in ((exact.ilp32, result.ilp32), (exact.lp64, result.lp64)):
+        sizes = ((exact.ilp32, result.ilp32), (exact.lp64, result.lp64))
+        is_above = any(told is not None and told > enough for _, told in sizes)
+        for size, told in sizes:
             if size is not None and size <= enough:
-                assert told == size
+                assert told == size or (told is None and is_above)
             else:
                 assert told is None or told > enough
+
+
+@pytest.mark.parametrize("abi", list(Abi))
+@pytest.mark.parametrize("expression", [case[0] for case in (*KNOWN, *UNKNOWN)], ids=lambda text: text[:40])
+def test_one_word_size_alone(expression: str, abi: Abi) -> None:
+    """The same as with the other one, and nothing about that."""
+    both = evaluate_size(expression.encode(), END, SCOPE, lookup)
+    alone = evaluate_size(expression.encode(), END, SCOPE, lookup, abis=[abi])
+    assert alone.ilp32 == (both.ilp32 if abi is Abi.ILP32 else None)
+    assert alone.lp64 == (both.lp64 if abi is Abi.LP64 else None)
 
 
 def test_a_large_structure_is_told_by_its_first_members() -> None:

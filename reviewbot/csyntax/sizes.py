@@ -7,7 +7,7 @@ with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -114,26 +114,33 @@ def evaluate_size(
     *,
     long_long_alignment: int = 8,
     enough: int | None = None,
+    abis: Collection[Abi] = tuple(Abi),
 ) -> SizeResult:
     """The value of a size argument that stands at the offset `at` of the function of `scope`.
     `long_long_alignment` is that of the 32-bit ABI (4 on i386). Never raises for what the source says; what is
-    not a compile-time constant is unknown. With `enough`, a sizeof above that many bytes may be told as any number
-    above it, which is much cheaper for a large structure.
+    not a compile-time constant is unknown. With `enough`, a size above that many bytes may be told as any number
+    above it, which is much cheaper for a large structure, and where it is above that on one ABI, it may be unknown
+    on the other. Only the `abis` are asked for.
     """
     if _NUMBER.fullmatch(expression):
         value = integer_of(expression.strip().decode())
         if value is not None:
-            return SizeResult(ilp32=value, lp64=value, form=SizeForm.LITERAL)
+            narrow, wide = (value if abi in abis else None for abi in (Abi.ILP32, Abi.LP64))
+            return SizeResult(ilp32=narrow, lp64=wide, form=SizeForm.LITERAL)
     quick = _plain_variable(expression, at, scope)
     if quick is not None:
         return quick
-    answers = [_size_on(abi, expression, at, scope, lookup, long_long_alignment, enough) for abi in Abi]
+    answers: list[_Answer] = []
+    for abi in (each for each in (Abi.LP64, Abi.ILP32) if each in abis):
+        answers.insert(0, _size_on(abi, expression, at, scope, lookup, long_long_alignment, enough))
+        if enough is not None and (answers[0].value or 0) > enough:
+            break
     values = {answer.abi: answer.value for answer in answers}
     known = [answer for answer in answers if answer.value is not None]
     best = known[0] if known else answers[0]
     return SizeResult(
-        ilp32=values[Abi.ILP32],
-        lp64=values[Abi.LP64],
+        ilp32=values.get(Abi.ILP32),
+        lp64=values.get(Abi.LP64),
         form=best.form if known else SizeForm.UNKNOWN,
         type_text=best.type_text,
         reason=next((answer.reason for answer in answers if answer.reason), ""),

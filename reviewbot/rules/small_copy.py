@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 from reviewbot.csyntax.abi import Abi
 from reviewbot.csyntax.definition import Definition, DefinitionKind
@@ -24,7 +23,6 @@ from reviewbot.rules.conditions import allows, worth_saying
 from reviewbot.rules.copies import FunctionText, TextCall
 
 SLUG = "small_copy"
-_Sized = TypeVar("_Sized", SizeResult, ObjectResult)
 SMALL = frozenset({1, 2, 4, 8})
 _ONE_VALUE = frozenset({ObjectKind.SCALAR, ObjectKind.POINTER})
 _AGGREGATES = frozenset({ObjectKind.STRUCT, ObjectKind.UNION, ObjectKind.ARRAY, ObjectKind.FLOAT})
@@ -36,21 +34,30 @@ def find(text: FunctionText) -> Iterator[Observation]:
         index = call.primitive.size_arg
         if not call.primitive.small_copy or index is None or index >= len(call.arguments):
             continue
-        size = _on_own_widths(text, call, _size(text, call, index))
+        size = _size(text, call, index)
         widths = {width for width in (size.ilp32, size.lp64) if width is not None}
         if widths and widths <= SMALL:
             target = _on_own_widths(text, call, _kernel_side(text, call))
             yield _to_observation(text, call, size, target)
 
 
-def _on_own_widths(text: FunctionText, call: TextCall, result: _Sized) -> _Sized:
+def _own_abis(text: FunctionText, call: TextCall) -> frozenset[Abi]:
     """Without the word size that the architecture of the code does not have, or that an #if around it rules out."""
     types = types_with(text.reader.book.words)
     conditions = text.conditions_at(call.offset)
     if text.arch in types.narrow_arches or not allows(conditions, Abi.LP64, text.arch, types):
-        return replace(result, lp64=None)
+        return frozenset({Abi.ILP32})
     is_wide = text.arch in types.wide_arches or not allows(conditions, Abi.ILP32, text.arch, types)
-    return replace(result, ilp32=None) if is_wide else result
+    return frozenset({Abi.LP64}) if is_wide else frozenset(Abi)
+
+
+def _on_own_widths(text: FunctionText, call: TextCall, result: ObjectResult) -> ObjectResult:
+    abis = _own_abis(text, call)
+    return replace(
+        result,
+        ilp32=result.ilp32 if Abi.ILP32 in abis else None,
+        lp64=result.lp64 if Abi.LP64 in abis else None,
+    )
 
 
 def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) -> tuple[Definition, ...]:
@@ -59,9 +66,14 @@ def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) ->
 
 def _size(text: FunctionText, call: TextCall, index: int) -> SizeResult:
     argument = call.arguments[index]
-    at = argument.offset - text.item.start
-    scope = scope_of(text.item.text)
-    return evaluate_size(argument.text, at, scope, lambda kinds, name: _lookup(text, kinds, name), enough=max(SMALL))
+    return evaluate_size(
+        argument.text,
+        argument.offset - text.item.start,
+        scope_of(text.item.text),
+        lambda kinds, name: _lookup(text, kinds, name),
+        enough=max(SMALL),
+        abis=_own_abis(text, call),
+    )
 
 
 def _kernel_side(text: FunctionText, call: TextCall) -> ObjectResult:
