@@ -40,7 +40,9 @@ def again(tree: SourceTree, book: Rulebook, before: Collection[str], differing: 
 
 def _may_hold(tree: SourceTree, path: str, words: Collection[str]) -> bool:
     content = tree.read(path)
-    return is_unread(tree, path) if content is None else bool(words_in(content, words))
+    if content is None:
+        return is_unread(tree, path)
+    return any(word.encode() in content for word in words) and bool(words_in(content, words))
 
 
 def access_words(book: Rulebook) -> frozenset[str]:

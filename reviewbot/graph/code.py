@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import DefinitionKind
@@ -22,6 +23,9 @@ from reviewbot.rulebook.book import Rulebook, arch_of
 from reviewbot.rulebook.primitives import Effect, Primitive, Result
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass
+
+if TYPE_CHECKING:
+    from reviewbot.csyntax.sizes import SizeResult
 
 
 def _is_declaration(data: bytes, offset: int) -> bool:
@@ -119,12 +123,13 @@ class CodeReader(PrimitiveWords):
         self._flows: dict[tuple[str, int, bool, str | None], Flows] = {}
         self._uses: dict[str, Uses] = {}
         self._words: dict[str, frozenset[bytes]] = {}
+        self._sizes: dict[str, dict[tuple[int, bytes], SizeResult]] = {}
         self._effects = NetEffects(self)
 
     def forget(self, path: str) -> None:
         """Let go of what was read of a source file; others do not include it, so nobody will ask again."""
         if path.endswith(".c"):
-            for kept in (self._data, self._lines, self._uses, self._words):
+            for kept in (self._data, self._lines, self._uses, self._words, self._sizes):
                 kept.pop(path, None)
             for read in (self._read, self._flows):
                 for key in [key for key in read if key[0] == path]:
@@ -140,6 +145,11 @@ class CodeReader(PrimitiveWords):
         if path not in self._lines:
             self._lines[path] = LineIndex(self.data(path))
         return self._lines[path]
+
+    def sizes(self, path: str) -> dict[tuple[int, bytes], SizeResult]:
+        """Where the rules keep the sizes of copies in the file on both word sizes: (offset, text) of the argument ->
+        size."""
+        return self._sizes.setdefault(path, {})
 
     def function(
         self, path: str, item: Item, entry: Open | None = None, caller_arch: str | None = None

@@ -84,7 +84,8 @@ def is_limited(asker: Asker, argument: Argument) -> bool:
         return asker.reader.symbols.lookup(kinds, name, asker.path, asker.reader.type_arch(asker.arch))
 
     def is_small(text: bytes) -> bool:
-        size = evaluate_size(text, at, scope, lookup, enough=MAX_COPY_BYTES)
+        size = asker.reader.sizes(asker.path).get((argument.offset, text))
+        size = size or evaluate_size(text, at, scope, lookup, enough=MAX_COPY_BYTES)
         known = [each for each in (size.ilp32, size.lp64) if each is not None]
         return bool(known) and all(0 < each <= MAX_COPY_BYTES for each in known)
 

@@ -66,14 +66,19 @@ def _lookup(text: FunctionText, kinds: Collection[DefinitionKind], name: str) ->
 
 def _size(text: FunctionText, call: TextCall, index: int) -> SizeResult:
     argument = call.arguments[index]
-    return evaluate_size(
+    abis = _own_abis(text, call)
+    size = evaluate_size(
         argument.text,
         argument.offset - text.item.start,
         scope_of(text.item.text),
         lambda kinds, name: _lookup(text, kinds, name),
         enough=max(SMALL),
-        abis=_own_abis(text, call),
+        abis=abis,
     )
+    is_exact = all(width is None or width <= max(SMALL) for width in (size.ilp32, size.lp64))
+    if is_exact and len(abis) == len(Abi):
+        text.reader.sizes(text.path)[argument.offset, argument.text] = size
+    return size
 
 
 def _kernel_side(text: FunctionText, call: TextCall) -> ObjectResult:
