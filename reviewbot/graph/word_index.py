@@ -15,7 +15,8 @@ from zlib import crc32
 
 from reviewbot.patterns import regex
 
-_WORD = regex(rb"[A-Za-z_]\w*")
+_WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+_TO_WORDS = bytes(each if each in _WORD_BYTES else ord(" ") for each in range(256))
 _DEFINED = regex(rb"#[ \t]*define[ \t]+(\w+)")  # wherever in a line: one too many does no harm
 _AS_MACRO = 1  # where the checksum of a defined name starts, so that it differs from that of the word
 _NUMBER_BITS = 32
@@ -59,7 +60,8 @@ class WordIndex:
 
     def holding(self, words: Iterable[bytes]) -> set[int]:
         """The numbers of the texts that may hold one of the words."""
-        return {number for word in words for number in self._texts_with(crc32(word))}
+        bits = (crc32(word, start) for word in words for start in (0, _AS_MACRO))
+        return {number for each in bits for number in self._texts_with(each)}
 
     def defining(self, name: bytes) -> set[int]:
         """The numbers of the texts that may have a #define of that name."""
@@ -83,8 +85,10 @@ class WordIndex:
 
 
 def _bits_of(content: bytes) -> set[int]:
-    bits = set(map(crc32, set(_WORD.findall(content))))
-    bits.update(crc32(name, _AS_MACRO) for name in _DEFINED.findall(content))
+    """Of the words that the text defines as macros, and of all others."""
+    defined = set(_DEFINED.findall(content))
+    bits = set(map(crc32, set(content.translate(_TO_WORDS).split()) - defined))  # faster than a regular expression
+    bits.update(crc32(name, _AS_MACRO) for name in defined)
     return bits
 
 
