@@ -14,7 +14,9 @@ from reviewbot.errors import GitError
 from reviewbot.git import Repository
 from reviewbot.git.user import user_settings
 from reviewbot.series.from_git import series_from_range, series_from_staged
+from reviewbot.source.folder_tree import FolderTree
 from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
+from reviewbot.source.overlay import OverlayTree
 from tests.repositories import commit, git, make_repository, write
 
 SOURCES = {"fs/a.c": "int alpha(void);\n", "include/b.h": "#define beta alpha\n", "Makefile": "VERSION = 6\n"}
@@ -102,6 +104,24 @@ def test_grep_finds_whole_words_in_all_forms_of_the_tree(tree: Path) -> None:
     expected = {"alpha": {"fs/a.c", "fs/c.c", "include/b.h"}, "beta": {"fs/c.c", "include/b.h"}, "nothing": set()}
     assert repository.grep(["alpha", "beta", "nothing"], SUFFIXES) == expected
     assert repository.grep(["alpha", "beta", "nothing"], SUFFIXES, repository.resolve("HEAD")) == expected
+
+
+@pytest.mark.parametrize("folder", ["fs", "f*", "a[b]c", "q?", "back\\slash"])
+def test_grep_keeps_to_the_folders_it_is_given(tree: Path, folder: str) -> None:
+    files = [f"{folder}/deep/x.c", f"{folder}/y.c"]
+    others = ["fsx/x.c", "other/fs/x.c", "abc/x.c", "qx/x.c", "backslash/x.c"]
+    commit(tree, dict.fromkeys((*files, *others), "gamma\n"), "Folders")
+    repository = Repository.open(tree)
+    head = repository.resolve("HEAD")
+    assert repository.grep(["gamma"], [".c"], folders=[f"{folder}/"]) == {"gamma": set(files)}
+    assert repository.grep(["gamma"], [".c"], head, [f"{folder}/", "abc/"]) == {"gamma": {*files, "abc/x.c"}}
+    overlay = OverlayTree(CommitTree(repository, head), {files[0]: None, "abc/new.c": b"gamma", "fsx/new.c": b"gamma"})
+    sources = (CommitTree(repository, head), IndexTree(repository), WorkTree(repository, tree), FolderTree(tree))
+    for source in sources:
+        assert source.search(["gamma"], [".c"], [f"{folder}/"]) == {"gamma": tuple(files)}
+    assert overlay.search(["gamma"], [".c"], [f"{folder}/", "abc/"]) == {
+        "gamma": tuple(sorted((files[1], "abc/new.c", "abc/x.c")))
+    }
 
 
 def test_grep_does_without_perl_expressions(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

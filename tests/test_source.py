@@ -111,7 +111,12 @@ def test_a_word_is_searched_once(tree: Path, monkeypatch: pytest.MonkeyPatch) ->
     repository = Repository.open(tree)
     asked: list[set[str]] = []
     grep = repository.grep
-    monkeypatch.setattr(repository, "grep", lambda words, *rest: asked.append(set(words)) or grep(words, *rest))
+
+    def note(words: list[str], *rest: object, **options: object) -> dict[str, set[str]]:
+        asked.append(set(words))
+        return grep(words, *rest, **options)
+
+    monkeypatch.setattr(repository, "grep", note)
     source = CommitTree(repository, repository.resolve("HEAD"))
     source.search(["alpha", "line3"])
     OverlayTree(source, {"fs/x.c": b"alpha"}).search(["alpha", "line4"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
-from reviewbot.graph.includes import Includes, to_arch, written_includes
+from reviewbot.graph.includes import Includes, own_folders, to_arch, written_includes
 from reviewbot.graph.known import KnownFiles
 from reviewbot.graph.nearness import How
 from reviewbot.graph.symbols import Symbols
@@ -118,7 +118,7 @@ def test_a_name_is_resolved_for_the_file_that_asks(case: str, prefetched: bool) 
     name, path, arch, how, expected = CASES[case]
     symbols = Symbols(MemoryTree(TREE), WORDS)
     if prefetched:
-        symbols.prefetch([name])
+        symbols.prefetch([name], arch)
     found = symbols.resolve(name, path, arch)
     assert (found.how, [each.path for each in found.definitions]) == (how, expected)
     assert bool(found.reason) or found.how is not How.UNKNOWN or bool(found.prototypes) or case.startswith("a macro")
@@ -140,12 +140,66 @@ def test_one_search_of_sources_and_one_of_headers_serve_all_prefetched_names() -
     tree = MemoryTree(TREE)
     symbols = Symbols(tree, WORDS)
     names = ["linked", "nothing", "trace_thing", "copy", "own", "nowhere"]
-    symbols.prefetch(names)
+    symbols.prefetch(names, None)
     for name in names:
         symbols.resolve(name, "kernel/ask.c", None)
         symbols.lookup((DefinitionKind.STRUCT,), name, "kernel/ask.c", None)
-    symbols.prefetch(names)
+    symbols.prefetch(names, None)
     assert tree.searched == [tuple(sorted([*names, "thing"]))] * 2
+
+
+def _functions(*paths: str) -> MemoryTree:
+    """A tree whose files define `there`: `__weak` where the path has `weak` in it."""
+    return MemoryTree({path: f"{'__weak ' if 'weak' in path else ''}int there(void)\n{{\n}}\n" for path in paths})
+
+
+@pytest.mark.parametrize("prefetched", [False, True], ids=["asked", "prefetched"])
+def test_an_architecture_is_searched_before_the_whole_tree(prefetched: bool) -> None:
+    tree = _functions("arch/one/lib/a.c", "arch/two/lib/a.c", "lib/weak.c", "drivers/a.c")
+    symbols = Symbols(tree, WORDS)
+    if prefetched:
+        symbols.prefetch(["there"], "one")
+    found = symbols.resolve("there", "kernel/ask.c", "one")
+    assert [each.path for each in found.definitions] == ["arch/one/lib/a.c", "lib/weak.c"]
+    assert found.how is How.SAME_ARCH
+    assert tree.searched_folders == [("arch/one/", "kernel/", "lib/", "mm/")]
+
+
+@pytest.mark.parametrize("prefetched", [False, True], ids=["asked", "prefetched"])
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("lib/a.c", "arch/two/lib/a.c"), ["lib/a.c"]),
+        (("drivers/a.c", "arch/two/lib/a.c"), ["drivers/a.c"]),
+        (("arch/two/lib/a.c",), []),
+        # the asker's own definition, which another object may define anew
+        (("arch/one/lib/weak_ask.c", "drivers/a.c"), ["arch/one/lib/weak_ask.c", "drivers/a.c"]),
+    ],
+)
+def test_what_an_architecture_does_not_define_is_searched_everywhere(
+    files: tuple[str, ...], expected: list[str], prefetched: bool
+) -> None:
+    tree = _functions(*files)
+    symbols = Symbols(tree, WORDS)
+    if prefetched:
+        symbols.prefetch(["there"], "one")
+    found = symbols.resolve("there", "arch/one/lib/weak_ask.c", "one")
+    assert [each.path for each in found.definitions] == expected
+    assert () in tree.searched_folders
+
+
+def test_a_use_in_the_architecture_is_no_definition() -> None:
+    tree = MemoryTree(
+        {"arch/one/a.c": "int b(void)\n{\n\treturn there();\n}\n", "drivers/a.c": "int there(void)\n{\n}\n"}
+    )
+    found = Symbols(tree, WORDS).resolve("there", "arch/one/ask.c", "one")
+    assert [each.path for each in found.definitions] == ["drivers/a.c"]
+
+
+def test_the_files_of_an_architecture_lie_where_it_belongs() -> None:
+    assert own_folders("one") == ("arch/one/",)
+    assert set(own_folders("um")) >= {"arch/um/", "arch/x86/um/"}
+    assert all(to_arch(f"{folder}a.c") == "um" for folder in own_folders("um"))
 
 
 def test_headers_answer_without_a_search_and_nothing_is_searched_twice() -> None:

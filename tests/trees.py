@@ -6,11 +6,14 @@ import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from reviewbot.source.words import Places
+
 
 class MemoryTree:
     """A SourceTree made of `{path: bytes}` (text is encoded as UTF-8).
 
-    `searched` records the words of every search and `was_read` every path read, so a test can count both.
+    `searched` records the words of every search, `searched_folders` where it was, and `was_read` every path read, so a
+    test can count them.
     `known` gives the known lines of a path in an incomplete tree.
     """
 
@@ -27,6 +30,7 @@ class MemoryTree:
         self._label = label
         self._is_complete = is_complete
         self.searched: list[tuple[str, ...]] = []
+        self.searched_folders: list[tuple[str, ...]] = []
         self.was_read: list[str] = []
 
     @property
@@ -49,10 +53,15 @@ class MemoryTree:
         return sorted(self._files)
 
     def search(
-        self, words: Collection[str], suffixes: Collection[str] = (".c", ".h", ".S")
+        self,
+        words: Collection[str],
+        suffixes: Collection[str] = (".c", ".h", ".S"),
+        folders: Collection[str] = (),
     ) -> Mapping[str, tuple[str, ...]]:
         self.searched.append(tuple(sorted(words)))
-        candidates = [path for path in self.paths() if path.endswith(tuple(suffixes))]
+        self.searched_folders.append(tuple(sorted(folders)))
+        places = Places(suffixes=tuple(suffixes), folders=tuple(folders))
+        candidates = list(filter(places.have, self.paths()))
         return {word: tuple(path for path in candidates if self._holds(path, word)) for word in words}
 
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:

@@ -28,6 +28,7 @@ HISTORY_TIMEOUT_S = 20.0
 
 _GREP: tuple[str, ...] = ("grep", "-o", "-a", "-z", "--full-name", "--no-color", "--no-line-number", "--no-column")
 _GREP += ("--no-recurse-submodules",)
+_GLOB_CHARACTER = regex(r"[*?\[\\]")
 _GREP_ROW = regex(rb"([^\0]+)\0([^\n\0]+)\n")
 _EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY_TREES[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
@@ -167,14 +168,19 @@ class Repository:
         changed = self._git.run(*question, ends=b"\0")
         return frozenset(decode(name) for name in changed.split(b"\0") if name)
 
-    def grep(self, words: Collection[str], suffixes: Collection[str], rev: str | None = None) -> dict[str, set[str]]:
-        """word -> paths that hold it as a whole word, in one pass over the tracked files or over a resolved commit."""
+    def grep(
+        self, words: Collection[str], suffixes: Collection[str], rev: str | None = None, folders: Collection[str] = ()
+    ) -> dict[str, set[str]]:
+        """word -> paths that hold it as a whole word, in one pass over the tracked files or over a resolved commit, or
+        over some folders of it (`lib/`)."""
         found: dict[str, set[str]] = {word: set() for word in words}
         if not found:
             return found
         # A rare word in files is waited for by the disk alone: more threads only take turns, while others work.
         options = [rev] if rev else ["--threads=1"]
-        command = [*_GREP, "-f", "-", *options, "--", *(f":(top,glob)**/*{end}" for end in suffixes)]
+        tops = [_GLOB_CHARACTER.sub(r"\\\g<0>", folder) for folder in folders] or [""]
+        globs = (f":(top,glob){top}**/*{end}" for top in tops for end in suffixes)
+        command = [*_GREP, "-f", "-", *options, "--", *globs]
         try:
             output = self._grep("-P", command, [rf"\b(?:{words})\b" for words in _alternatives(found)])
         except GitError:  # built without Perl expressions, or a line that they give up on

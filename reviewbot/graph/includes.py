@@ -42,6 +42,12 @@ def to_arch(path: str) -> str | None:
     return "um" if parts[1:3] == ["x86", "um"] else parts[1]
 
 
+def own_folders(arch: str) -> tuple[str, ...]:
+    """Where the files of an architecture lie, each with the `/` behind it: `to_arch` the other way round."""
+    hosted = (f"{place}/" for place in _HOSTED.get(arch, ()))
+    return tuple(dict.fromkeys((f"arch/{arch}/", *(place for place in hosted if to_arch(f"{place}.c") == arch))))
+
+
 def written_includes(data: bytes) -> tuple[str, ...]:
     """The names behind the #includes of a file, each with the `"` or `<` before it."""
     found = []

@@ -10,7 +10,7 @@ from reviewbot.csyntax.definition import Definition
 from reviewbot.graph.includes import to_arch
 
 _WEAK = frozenset(("__weak", "weak", "__weak__"))
-_CORE = ("kernel/", "lib/", "mm/")  # where the functions are defined that thousands of files call
+CORE = ("kernel/", "lib/", "mm/")  # where the functions are defined that thousands of files call
 _DRIVERS = ("drivers/", "sound/")
 
 
@@ -35,7 +35,7 @@ def split_by_nearness(paths: Sequence[str], from_path: str, arch: str | None) ->
     directory = f"{from_path.rpartition('/')[0]}/"
     near = [path for path in paths if path.startswith(directory) or (arch is not None and to_arch(path) == arch)]
     rest = set(paths) - set(near)
-    return near, sorted(rest, key=lambda path: (not path.startswith(_CORE), path.startswith(_DRIVERS), path))
+    return near, sorted(rest, key=lambda path: (not path.startswith(CORE), path.startswith(_DRIVERS), path))
 
 
 def rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:

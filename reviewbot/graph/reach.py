@@ -60,11 +60,11 @@ class Reach:
         """(path, start) of every function that was found to run inside a block."""
 
     def prefetch(self, codes: list[FunctionCode]) -> None:
-        """Find all names that these functions call inside blocks with one search of the tree."""
+        """Find all names that these functions call inside blocks with as few searches of the tree as can be."""
         words = self._reader.book.words
         known = words.builtins | words.safe_macros
-        names = {
-            action.name
+        calls = {
+            (action.name, code.arch)
             for code in codes
             for variant in code.variants
             for index, node in enumerate(variant.flow.nodes)
@@ -76,7 +76,11 @@ class Reach:
             and variant.open_at(index)
             and not self._reader.symbols.declared(action.name, code.path, code.arch).definitions
         }
-        self._reader.symbols.prefetch(names)
+        names: dict[str | None, set[str]] = {}
+        for name, arch in calls:
+            names.setdefault(arch, set()).add(name)
+        for arch, called in names.items():
+            self._reader.symbols.prefetch(called, arch)
 
     def inside(self, code: FunctionCode, variant: Variant) -> Iterator[InsideCall]:
         """Every call that runs in a block of this variant of the function, those in followed callees included. What
@@ -154,7 +158,7 @@ class Reach:
             if routine.name != callee.name:
                 continue
             code = self._reader.routine(definition.path, routine.name, routine.line)
-            self._reader.symbols.prefetch({name for name, _ in routine.calls})
+            self._reader.symbols.prefetch({name for name, _ in routine.calls}, code.arch)
             for name, line in routine.calls:
                 call = Call(name=name, text=name, arguments=(), offset=code.lines.start(line))
                 callees = self._resolver.resolve(call, definition.path, code.arch, b"")

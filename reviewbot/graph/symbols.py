@@ -17,9 +17,9 @@ from reviewbot.csyntax.tags import find_tags
 from reviewbot.graph.asked import Asked, Dependencies
 from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
-from reviewbot.graph.includes import Includes, to_arch
+from reviewbot.graph.includes import Includes, own_folders, to_arch
 from reviewbot.graph.known import KnownFiles
-from reviewbot.graph.nearness import How, is_weak, rank, split_by_nearness
+from reviewbot.graph.nearness import CORE, How, is_weak, rank, split_by_nearness
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass
@@ -66,20 +66,33 @@ class Symbols:
         self.asked = Asked()
         self._spelled: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, tuple[str, ...]] = {}  # name -> the sources that hold it, where that was searched
+        self._own_sources: dict[str, dict[str, tuple[str, ...]]] = {}  # the same for an architecture, its own and CORE
         self._anywhere: dict[str, tuple[str, ...]] = {}  # the same of headers
         self._resolved: dict[tuple[str, str, str | None], Resolution] = {}
         # file -> (kinds, name, architecture) -> what it sees
         self._looked_up: dict[str, dict[_Question, tuple[Definition, ...]]] = {}
 
-    def prefetch(self, names: Collection[str]) -> None:
-        """Find the sources of all these names in one search of the tree; `resolve` then needs none for them."""
+    def prefetch(self, names: Collection[str], arch: str | None) -> None:
+        """Find the sources of all these names in as few searches as can be; `resolve` then needs none for them."""
+        if arch is not None:
+            own, folders = self._own_sources.setdefault(arch, {}), (*own_folders(arch), *CORE)
+            for name in self._sources.keys() & names:
+                own[name] = tuple(path for path in self._sources[name] if path.startswith(folders))
+            self._search(names, _SOURCES, own, folders)
+            names = [name for name in names if not self._defined_for(name, arch)]
         self._search(names, _SOURCES, self._sources)
 
-    def _search(self, names: Collection[str], suffixes: Collection[str], known: dict[str, tuple[str, ...]]) -> None:
+    def _search(
+        self,
+        names: Collection[str],
+        suffixes: Collection[str],
+        known: dict[str, tuple[str, ...]],
+        folders: Collection[str] = (),
+    ) -> None:
         spellings = {name: self._spellings(name) for name in names if name not in known}
         if not spellings:
             return
-        found = self._tree.search(sorted({word for words in spellings.values() for word in words}), suffixes)
+        found = self._tree.search(sorted({word for words in spellings.values() for word in words}), suffixes, folders)
         for name, words in spellings.items():
             known[name] = tuple(sorted({path for word in words for path in found.get(word, ())}))
 
@@ -181,7 +194,12 @@ class Symbols:
 
     def _linked(self, name: str, from_path: str, arch: str | None) -> tuple[tuple[Definition, ...], How, str]:
         """The definitions in other objects (and, failing that, in headers that no #include led to)."""
-        self.prefetch((name,))
+        self.prefetch((name,), arch)
+        own = self._defined_for(name, arch) if arch is not None else []
+        own = [found for found in own if found.path != from_path]
+        if any(to_arch(found.path) == arch for found in own):
+            return rank(own, from_path, arch)
+        self._search((name,), _SOURCES, self._sources)
         sources = [path for path in self._sources[name] if _is_reachable(path, arch) and path != from_path]
         near, far = split_by_nearness(sources, from_path, arch)
         found = [each for path in near for each in self._find(name, path) if _is_linked(each)]
@@ -195,6 +213,14 @@ class Symbols:
         headers = [path for path in self._headers_anywhere(name) if _is_reachable(path, arch)][:_FILES_LIMIT]
         found = [each for path in headers for each in self._find(name, path) if each.kind in kinds]
         return tuple(found), How.ELSEWHERE if found else How.UNKNOWN, "" if found else f"no definition of {name}"
+
+    def _defined_for(self, name: str, arch: str) -> list[Definition]:
+        """The definitions in the architecture's own objects, if there are any, and in those of the kernel's core, which
+        they override: no other object is linked in their place."""
+        paths = self._own_sources[arch][name]
+        own = [each for path in paths if to_arch(path) == arch for each in self._find(name, path) if _is_linked(each)]
+        core = (path for path in paths if to_arch(path) is None) if own else ()
+        return own + [each for path in core for each in self._find(name, path) if _is_linked(each)]
 
     def _headers_anywhere(self, name: str) -> tuple[str, ...]:
         """Those of the whole tree. One search serves every name that was searched for in the sources."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from reviewbot.errors import InputError
 from reviewbot.source.contents import ContentCache, to_blob_id
 from reviewbot.source.git_tree import read_regular_file
-from reviewbot.source.words import Suffixes, WordIndex, search_contents
+from reviewbot.source.words import Places, WordIndex, search_contents
 
 MAX_FILES = 500_000  # a kernel has 80,000
 _SOURCES = (".c", ".h", ".S")
@@ -40,8 +40,10 @@ class FolderTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return None
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
-        return self._words.find(words, suffixes)
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
+        return self._words.find(words, suffixes, folders)
 
     def stamps(self) -> Iterator[tuple[str, str]]:
         """(path, size and times) of every file: what changes when its content does, without reading it."""
@@ -58,9 +60,9 @@ class FolderTree:
                 raise InputError(f"{self.root} holds more than {MAX_FILES} files, so it is no kernel tree.")
         return tuple(sorted(found))
 
-    def _find(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
-        wanted = (path for path in self._paths if path.endswith(suffixes))
-        return search_contents(((path, self.read(path) or b"") for path in wanted), words, suffixes)
+    def _find(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        wanted = (path for path in self._paths if places.have(path))
+        return search_contents(((path, self.read(path) or b"") for path in wanted), words, places)
 
 
 def is_git(directory: Path) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reviewbot.git import Repository, TreeEntry
 from reviewbot.source.contents import ContentCache, to_blob_id
-from reviewbot.source.words import Suffixes, WordIndex, search_contents
+from reviewbot.source.words import Places, WordIndex, search_contents
 
 MAX_FILE_BYTES = 32 << 20
 # Above so many paths that differ from the work tree, git's own search of the objects is faster than reading each.
@@ -42,27 +42,29 @@ class _ObjectTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return None
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
-        return self._words.find(words, suffixes)
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
+        return self._words.find(words, suffixes, folders)
 
     def _load(self, path: str) -> bytes | None:
         object_id = self.blob_id(path)
         return self.repository.blob(object_id, MAX_FILE_BYTES) if object_id else None
 
-    def _find(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
+    def _find(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
         """Search the work tree, which needs no unpacking, and put right what differs there.
 
         A file that git's filters change on checkout is taken to hold the same words in both forms.
         """
         differing = self._differing
         if differing is None:
-            return self._find_in_objects(words, suffixes)
-        found = self.repository.grep(words, suffixes)
-        contents = ((path, self.read(path) or b"") for path in sorted(differing) if path.endswith(suffixes))
-        corrected = search_contents(contents, words, suffixes)
+            return self._find_in_objects(words, places)
+        found = self.repository.grep(words, places.suffixes, folders=places.folders)
+        contents = ((path, self.read(path) or b"") for path in sorted(differing) if places.have(path))
+        corrected = search_contents(contents, words, places)
         return {word: (found[word] - differing) | corrected[word] for word in words}
 
-    def _find_in_objects(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
+    def _find_in_objects(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
         raise NotImplementedError
 
     @cached_property
@@ -88,8 +90,8 @@ class CommitTree(_ObjectTree):
     def _paths(self) -> tuple[str, ...]:
         return tuple(self.repository.paths(self.rev))
 
-    def _find_in_objects(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
-        return self.repository.grep(words, suffixes, self.rev)
+    def _find_in_objects(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        return self.repository.grep(words, places.suffixes, self.rev, places.folders)
 
     @cached_property
     def _differing(self) -> frozenset[str] | None:
@@ -122,9 +124,9 @@ class IndexTree(_ObjectTree):
     def _paths(self) -> tuple[str, ...]:
         return tuple(sorted(self._entries))
 
-    def _find_in_objects(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
-        contents = ((path, self.read(path) or b"") for path in self._paths if path.endswith(suffixes))
-        return search_contents(contents, words, suffixes)
+    def _find_in_objects(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        contents = ((path, self.read(path) or b"") for path in self._paths if places.have(path))
+        return search_contents(contents, words, places)
 
     @cached_property
     def _differing(self) -> frozenset[str] | None:
@@ -141,7 +143,7 @@ class WorkTree:
         self.root = root
         self.label = label
         self._contents = ContentCache(self._load)
-        self._words = WordIndex(repository.grep)
+        self._words = WordIndex(self._find)
 
     @cached_property
     def _entries(self) -> Mapping[str, TreeEntry]:
@@ -177,8 +179,13 @@ class WorkTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return None
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
-        return self._words.find(words, suffixes)
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
+        return self._words.find(words, suffixes, folders)
+
+    def _find(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        return self.repository.grep(words, places.suffixes, folders=places.folders)
 
     def _load(self, path: str) -> bytes | None:
         entry = self._entries.get(path)

@@ -8,7 +8,7 @@ from functools import cached_property
 from reviewbot.series.patch import FileChange, Hunk
 from reviewbot.source.apply import ApplyError, sides
 from reviewbot.source.contents import to_blob_id
-from reviewbot.source.words import Suffixes, WordIndex, search_contents
+from reviewbot.source.words import Places, WordIndex, search_contents
 from reviewbot.values import dataclass
 
 # Line numbers are the sender's word; the longest source file of the kernel has 250,000 lines.
@@ -50,11 +50,13 @@ class HunkTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return to_ranges(self.files.get(path, {}))
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
-        return self._words.find(words, suffixes)
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
+        return self._words.find(words, suffixes, folders)
 
-    def _find(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
-        return search_contents(((path, self.read(path) or b"") for path in self.files), words, suffixes)
+    def _find(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        return search_contents(((path, self.read(path) or b"") for path in self.files), words, places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from reviewbot.source.contents import to_blob_id
 from reviewbot.source.tree import SourceTree
-from reviewbot.source.words import Suffixes, WordIndex, search_contents
+from reviewbot.source.words import Places, WordIndex, search_contents
 
 _SOURCES = (".c", ".h", ".S")
 
@@ -31,7 +31,9 @@ class EmptyTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return None
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
         return dict.fromkeys(sorted(words), ())
 
 
@@ -73,13 +75,15 @@ class OverlayTree:
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         return None if path in self.changed else self.base.known_lines(path)
 
-    def search(self, words: Collection[str], suffixes: Collection[str] = _SOURCES) -> Mapping[str, tuple[str, ...]]:
-        return self._words.find(words, suffixes)
+    def search(
+        self, words: Collection[str], suffixes: Collection[str] = _SOURCES, folders: Collection[str] = ()
+    ) -> Mapping[str, tuple[str, ...]]:
+        return self._words.find(words, suffixes, folders)
 
-    def _find(self, words: Collection[str], suffixes: Suffixes) -> Mapping[str, Collection[str]]:
-        found = self.base.search(words, suffixes)
+    def _find(self, words: Collection[str], places: Places) -> Mapping[str, Collection[str]]:
+        found = self.base.search(words, places.suffixes, places.folders)
         contents = ((path, content) for path, content in self.changed.items() if content is not None)
-        corrected = search_contents(contents, words, suffixes)
+        corrected = search_contents(contents, words, places)
         return {word: (set(found[word]) - self.changed.keys()) | corrected[word] for word in words}
 
 

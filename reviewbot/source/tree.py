@@ -27,9 +27,13 @@ class SourceTree(Protocol):
         """Every path in the tree, sorted."""
 
     def search(
-        self, words: Collection[str], suffixes: Collection[str] = (".c", ".h", ".S")
+        self,
+        words: Collection[str],
+        suffixes: Collection[str] = (".c", ".h", ".S"),
+        folders: Collection[str] = (),
     ) -> Mapping[str, tuple[str, ...]]:
-        """word -> sorted paths (with one of the suffixes) that hold it as a whole word; all words in one pass."""
+        """word -> sorted paths that hold it as a whole word; all words in one pass. Asked are those with one of the
+        suffixes, and, where there are any, below one of the folders (`lib/`)."""
 
     def known_lines(self, path: str) -> tuple[tuple[int, int], ...] | None:
         """None: all lines are known. Else the known 1-based inclusive ranges, in a tree from hunks."""

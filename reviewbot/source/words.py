@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from reviewbot.patterns import regex
 
@@ -15,8 +16,19 @@ _MAX_INDEXED_BYTES = 500_000
 _SHORT_BYTES = 16_000
 _MANY = 20
 
-Suffixes = tuple[str, ...]
-Search = Callable[[Collection[str], Suffixes], Mapping[str, Collection[str]]]
+
+class Places(NamedTuple):
+    """The files that a search is about: their names end with one of `suffixes` and, where there are any, begin with one
+    of `folders`, each written with the `/` behind it."""
+
+    suffixes: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+
+    def have(self, path: str) -> bool:
+        return path.endswith(self.suffixes) and (not self.folders or path.startswith(self.folders))
+
+
+Search = Callable[[Collection[str], Places], Mapping[str, Collection[str]]]
 
 
 class WordIndex:
@@ -24,14 +36,17 @@ class WordIndex:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self._known: dict[Suffixes, dict[str, tuple[str, ...]]] = {}
+        self._known: dict[Places, dict[str, tuple[str, ...]]] = {}
 
-    def find(self, words: Collection[str], suffixes: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """word -> sorted paths with one of the suffixes; words that no file holds have an empty tuple."""
-        ends = tuple(sorted(suffixes))
-        known = self._known.setdefault(ends, {})
+    def find(
+        self, words: Collection[str], suffixes: Collection[str], folders: Collection[str] = ()
+    ) -> dict[str, tuple[str, ...]]:
+        """word -> sorted paths with one of the suffixes, below one of the folders (none: anywhere); words that no file
+        holds have an empty tuple."""
+        places = Places(suffixes=tuple(sorted(suffixes)), folders=tuple(sorted(folders)))
+        known = self._known.setdefault(places, {})
         if new := {word for word in words if word not in known}:
-            found = self._search(new, ends)
+            found = self._search(new, places)
             known.update({word: tuple(sorted(found.get(word, ()))) for word in new})
         return {word: known[word] for word in sorted(words)}
 
@@ -49,13 +64,13 @@ def words_in(content: bytes, words: Collection[str]) -> set[str]:
 
 
 def search_contents(
-    contents: Iterable[tuple[str, bytes]], words: Collection[str], suffixes: Suffixes
+    contents: Iterable[tuple[str, bytes]], words: Collection[str], places: Places
 ) -> dict[str, set[str]]:
     """word -> paths, for files that are at hand."""
     found: dict[str, set[str]] = {word: set() for word in words}
     wanted = {word.encode("utf-8", "surrogateescape") for word in words}
     for path, content in contents:
-        if not path.endswith(suffixes):
+        if not places.have(path):
             continue
         if len(content) > _MAX_INDEXED_BYTES:
             held = words_in(content, words)
