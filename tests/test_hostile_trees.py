@@ -24,8 +24,9 @@ from reviewbot.series.from_mail import choose_series, find_series
 from reviewbot.series.patch import ChangeKind, FileChange
 from reviewbot.source.apply import apply_change
 from reviewbot.source.folder_tree import FolderTree
-from reviewbot.source.git_tree import MAX_FILE_BYTES, CommitTree, WorkTree
+from reviewbot.source.git_tree import CommitTree, WorkTree
 from reviewbot.source.hidden_change import made_visible
+from reviewbot.source.regular_files import MAX_FILE_BYTES
 from reviewbot.source.tree import SourceTree
 from tests.expectations import small_tree
 from tests.hostile_sizes import FUNCTION

@@ -22,8 +22,9 @@ from reviewbot.series.from_git import series_from_range, series_from_staged
 from reviewbot.series.patch import Patch, Series
 from reviewbot.source import words
 from reviewbot.source.base import choose_base
-from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree, read_regular_file
+from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.overlay import EmptyTree, OverlayTree
+from reviewbot.source.regular_files import RegularFiles
 from reviewbot.source.states import PatchState, Touched, build_states
 from reviewbot.source.version import kernel_version
 from tests.changes import make_change
@@ -145,7 +146,35 @@ def test_links_and_ways_out_of_the_tree_are_not_followed(tree: Path, tmp_path: P
 
 def test_a_pipe_in_the_place_of_a_file_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.c")
-    assert read_regular_file(tmp_path, "pipe.c") is None
+    assert RegularFiles(tmp_path).read("pipe.c") is None
+
+
+def test_few_folders_stay_open_and_none_after_the_end(tmp_path: Path) -> None:
+    def descriptors() -> list[str]:
+        return [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+
+    paths = [f"d{number}/e/f.c" for number in range(100)]
+    for path in paths:
+        write(tmp_path, {path: path})
+    files = RegularFiles(tmp_path)
+    assert [files.read(path) for path in (*paths, *paths)] == [path.encode() for path in paths] * 2
+    assert 0 < sum(str(tmp_path) in each for each in descriptors()) <= 40
+    del files
+    assert not any(str(tmp_path) in each for each in descriptors())
+
+
+def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    write(tmp_path, {"a.c": "x" * 100, "empty.c": "", "d/b.c": "b"})
+    (tmp_path / "link").symlink_to(tmp_path / "d")
+    files = RegularFiles(tmp_path)
+    assert files.read("a.c", 100) == b"x" * 100 and files.read("a.c", 99) is None and files.read("empty.c") == b""
+    for path in ("link/b.c", "d", "d/", "/a.c", "d//b.c", "./a.c", "d/../a.c", "", "/", "none/a.c", "a.c/b.c"):
+        assert files.read(path) is None, path
+    assert files.read("d/b.c") == b"b"
+    (tmp_path / "late.c").write_text("late")
+    assert files.read("late.c") == b"late"
+    assert files.read("../a.c") is None
+    assert RegularFiles(Path("/proc/self")).read("status") not in (None, b"")  # its size is not known beforehand
 
 
 def test_a_submodule_is_no_file(tree: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reviewbot.errors import InputError
 from reviewbot.source.contents import ContentCache, to_blob_id
-from reviewbot.source.git_tree import read_regular_file
+from reviewbot.source.regular_files import RegularFiles
 from reviewbot.source.words import Places, WordIndex, search_contents
 
 MAX_FILES = 500_000  # a kernel has 80,000
@@ -24,7 +24,7 @@ class FolderTree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.label = f"the files in {root}"
-        self._contents = ContentCache(lambda path: read_regular_file(root, path))
+        self._contents = ContentCache(RegularFiles(root).read)
         self._words = WordIndex(self._find)
 
     def read(self, path: str) -> bytes | None:

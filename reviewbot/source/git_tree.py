@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from reviewbot.git import Repository, TreeEntry
 from reviewbot.source.contents import ContentCache, to_blob_id
+from reviewbot.source.regular_files import MAX_FILE_BYTES, RegularFiles
 from reviewbot.source.words import Places, WordIndex, search_contents
 
-MAX_FILE_BYTES = 32 << 20
 # Above so many paths that differ from the work tree, git's own search of the objects is faster than reading each.
 _MAX_DIFFERING = 3000
 _SOURCES = (".c", ".h", ".S")
@@ -142,6 +140,7 @@ class WorkTree:
         self.repository = repository
         self.root = root
         self.label = label
+        self._files = RegularFiles(root)
         self._contents = ContentCache(self._load)
         self._words = WordIndex(self._find)
 
@@ -189,28 +188,4 @@ class WorkTree:
 
     def _load(self, path: str) -> bytes | None:
         entry = self._entries.get(path)
-        return read_regular_file(self.root, path) if entry and entry.is_file else None
-
-
-def read_regular_file(root: Path, path: str, limit_bytes: int = MAX_FILE_BYTES) -> bytes | None:
-    """The bytes of `path` below `root`; None if it is no regular file, too large, or reached through a link."""
-    *folders, name = path.split("/")
-    if not name or any(part in ("", ".", "..", ".git") for part in (*folders, name)):
-        return None
-    opened = []
-    try:
-        opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY))
-        for folder in folders:
-            opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
-        # O_NONBLOCK: a pipe in the place of a file must not stop us
-        opened.append(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1]))
-        status = os.fstat(opened[-1])
-        if not stat.S_ISREG(status.st_mode) or status.st_size > limit_bytes:
-            return None
-        with os.fdopen(opened.pop(), "rb") as file:
-            return file.read(limit_bytes)
-    except OSError:
-        return None
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
+        return self._files.read(path) if entry and entry.is_file else None

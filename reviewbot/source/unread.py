@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reviewbot.source.folder_tree import FolderTree
-from reviewbot.source.git_tree import MAX_FILE_BYTES, CommitTree, IndexTree, WorkTree
+from reviewbot.source.git_tree import CommitTree, IndexTree, WorkTree
 from reviewbot.source.overlay import OverlayTree
+from reviewbot.source.regular_files import MAX_FILE_BYTES
 from reviewbot.source.tree import SourceTree
 
 REASON = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB, or cannot be read, and was not reviewed"
