@@ -16,7 +16,7 @@ import pytest
 
 from reviewbot.facts import workers
 from reviewbot.facts.candidates import find_candidates
-from reviewbot.facts.workers import Job, inspect_all, to_batches
+from reviewbot.facts.workers import Job, inspect_all, to_batches, to_shares
 from reviewbot.findings.inspection import Inspection
 from reviewbot.findings.review import Base
 from reviewbot.git import Repository
@@ -279,12 +279,27 @@ def test_an_interrupt_ends_it_at_once_and_leaves_no_process(tree: Path) -> None:
     assert not Path(f"/proc/{worker}/stat").exists()
 
 
-def test_batches_hold_neighbours_and_the_heaviest_comes_first() -> None:
-    sizes = {f"fs/{n}.c": 10_000 for n in range(30)} | {"mm/big.c": 900_000, "mm/small.c": 5, "kernel/a.c": 7}
+def test_batches_hold_neighbours_and_shares_are_alike() -> None:
+    sizes = {f"fs/{n:02}.c": 10_000 for n in range(90)} | {"mm/big.c": 900_000, "mm/small.c": 5, "kernel/a.c": 7}
     batches = to_batches(sizes)
-    assert sorted(path for batch in batches for path in batch) == sorted(sizes)
-    assert batches[0][0] == "mm/big.c"
+    assert [path for batch in batches for path in batch] == sorted(sizes)
     assert all(len({path.split("/")[0] for path in batch}) == 1 for batch in batches)
+    for count in range(1, len(batches) + 1):
+        shares = to_shares(batches, sizes, count)
+        assert len(shares) == count and [batch for share in shares for batch in share] == batches
+    weights = [sum(sizes[path] for batch in share for path in batch) for share in to_shares(batches, sizes, 2)]
+    assert max(weights) < 2 * min(weights)
+
+
+def test_a_share_that_is_done_takes_from_the_longest(tree: Path) -> None:
+    write(tree, {f"fs/many{n}.c": COPY for n in range(60)} | {"kernel/alone.c": COPY})
+    git(tree, "add", "-A")
+    source, _ = tree_of(Repository.open(tree), None)
+    sizes = {path: (1_000_000 if "alone" in path else 1) for path in source.paths() if path.endswith(".c")}
+    told: list[int] = []
+    found, gaps = inspect_all(Job(tree=source, book=BOOK), sizes, 3, told.append)
+    assert [each.path for each in found] == sorted(sizes) and not gaps
+    assert told == list(range(1, len(sizes) + 1))
 
 
 def test_only_files_with_user_access_are_candidates(tree: Path) -> None:

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -53,9 +53,9 @@ def inspect_all(job: Job, sizes: Mapping[str, int], count: int, tell: Tell) -> t
 
     A file whose inspection breaks its process, or takes longer than two minutes, twice, is a gap."""
     batches = to_batches(sizes)
-    pool = _Pool(job, deque(batches), tell)
+    pool = _Pool(job, to_shares(batches, sizes, min(count, len(batches))), tell)
     try:
-        pool.run(min(count, len(batches)))
+        pool.run()
     finally:
         pool.end()
     pool.gaps.sort(key=lambda gap: gap.path)
@@ -64,24 +64,38 @@ def inspect_all(job: Job, sizes: Mapping[str, int], count: int, tell: Tell) -> t
 
 
 def to_batches(sizes: Mapping[str, int]) -> list[Batch]:
-    """Neighbours together, so that they share what is known of their headers; the heaviest batch first."""
-    batches: list[tuple[int, list[str]]] = []
-    last = None
+    """Neighbours together, so that they share what is known of their headers."""
+    batches: list[list[str]] = []
+    weight, last = 0, None
     for path in sorted(sizes, key=lambda path: (path.split("/")[:2], posixpath.dirname(path), path)):
         group = path.split("/")[:2]
-        if not batches or group != last or batches[-1][0] > _BATCH_BYTES or len(batches[-1][1]) >= _BATCH_FILES:
-            batches.append((0, []))
-        weight, paths = batches[-1]
-        paths.append(path)
-        batches[-1] = (weight + sizes[path], paths)
+        if not batches or group != last or weight > _BATCH_BYTES or len(batches[-1]) >= _BATCH_FILES:
+            batches.append([])
+            weight = 0
+        batches[-1].append(path)
+        weight += sizes[path]
         last = group
-    return [tuple(paths) for _, paths in sorted(batches, key=lambda batch: (-batch[0], batch[1]))]
+    return list(map(tuple, batches))
+
+
+def to_shares(batches: Sequence[Batch], sizes: Mapping[str, int], count: int) -> list[deque[Batch]]:
+    """`count` shares of about equal weight, each of batches that are neighbours."""
+    shares: list[deque[Batch]] = [deque() for _ in range(count)]
+    whole, before = sum(sizes.values()) or 1, 0
+    for batch in batches:
+        weight = sum(sizes[path] for path in batch)
+        shares[min(count - 1, (2 * before + weight) * count // (2 * whole))].append(batch)
+        before += weight
+    return shares
 
 
 @dataclass(slots=True)
 class _Worker:
+    """`share` is the number of the share of batches that is its own."""
+
     process: ForkProcess
     connection: Connection
+    share: int
     waiting: deque[str] = field(default_factory=deque)
     since: float = 0.0
 
@@ -89,19 +103,19 @@ class _Worker:
 class _Pool:
     """Hands out batches and takes in results, one message a file."""
 
-    def __init__(self, job: Job, batches: deque[Batch], tell: Tell) -> None:
+    def __init__(self, job: Job, shares: Sequence[deque[Batch]], tell: Tell) -> None:
         self._job = job
-        self._batches = batches
+        self._shares = shares
         self._tell = tell
         self._workers: list[_Worker] = []
         self._broken: set[str] = set()
         self.found: list[Found] = []
         self.gaps: list[Gap] = []
 
-    def run(self, count: int) -> None:
+    def run(self) -> None:
         _let_go(self._job.tree)
-        for _ in range(count):
-            self._start()
+        for share in range(len(self._shares)):
+            self._start(share)
         while self._workers:
             ready = wait([worker.connection for worker in self._workers], timeout=1.0)
             for worker in list(self._workers):
@@ -116,19 +130,19 @@ class _Pool:
             worker.process.join()
             worker.connection.close()
 
-    def _start(self) -> None:
+    def _start(self, share: int) -> None:
         context = multiprocessing.get_context("fork")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(self._job, theirs, os.getpid()), daemon=True)
         process.start()
         theirs.close()
-        worker = _Worker(process=process, connection=ours)
+        worker = _Worker(process=process, connection=ours, share=share)
         self._workers.append(worker)
         self._feed(worker)
 
     def _feed(self, worker: _Worker) -> None:
         """The next batch, or the end."""
-        batch = self._batches.popleft() if self._batches else ()
+        batch = self._next_batch(worker.share)
         worker.waiting, worker.since = deque(batch), time.monotonic()
         with contextlib.suppress(OSError):  # one that has just died is noticed when it is read from
             worker.connection.send(batch)
@@ -136,6 +150,13 @@ class _Pool:
             self._workers.remove(worker)
             worker.process.join(timeout=5.0)
             worker.connection.close()
+
+    def _next_batch(self, share: int) -> Batch:
+        """From its own share, else the last one of the longest that is left: each worker learns other headers."""
+        if self._shares[share]:
+            return self._shares[share].popleft()
+        longest = max(self._shares, key=len)
+        return longest.pop() if longest else ()
 
     def _take(self, worker: _Worker) -> None:
         try:
@@ -163,15 +184,15 @@ class _Pool:
         self._workers.remove(worker)
         path = worker.waiting.popleft()
         if worker.waiting:
-            self._batches.appendleft(tuple(worker.waiting))
+            self._shares[worker.share].appendleft(tuple(worker.waiting))
         if path in self._broken:
             self.gaps.append(Gap(path=path, line=0, function="", reason=f"could not be reviewed: {reason}"))
             self._tell(len(self.found) + len(self.gaps))
         else:
             self._broken.add(path)
-            self._batches.append((path,))
-        if self._batches:
-            self._start()
+            self._shares[worker.share].append((path,))
+        if any(self._shares):
+            self._start(worker.share)
 
 
 def _let_go(tree: SourceTree) -> None:
