@@ -44,6 +44,12 @@ LIKELY |= {
 }
 
 UNLIKELY: dict[str, str] = {
+    "in cases under #if that are apart": "switch (a) {\ncase 1: return put_user(a, p);\n#ifdef A\n"
+    "case 2: put_user(a, p + 1); break;\n#endif\ncase 3: put_user(a, p + 2); }\nreturn 0;",
+    "behind a return": "if (a) return put_user(a, p); return put_user(a, p + 1);",
+    "in two branches": "if (a) put_user(a, p); else put_user(a, p + 1); return 0;",
+    "behind a block that returns": "if (a) { put_user(a, p); return 0; } put_user(a, p + 1); return 0;",
+    "returned from a loop": "for (; a; a--) { if (count) return put_user(a, p); } return 0;",
     "in cases that are apart": "switch (a) { case 1: return put_user(a, p); case 2: return put_user(a, p + 1); }",
     "one access": "return put_user(a, p);",
     "two objects": "return put_user(a, p) || put_user(a, q);",

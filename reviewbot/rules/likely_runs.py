@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 
 from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
-from reviewbot.csyntax.cases import Cases, cases_of
-from reviewbot.csyntax.lexing import DIRECTIVE, code_of, lines_of
+from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of, lines_of
+from reviewbot.csyntax.ways import Ways
 from reviewbot.graph.code import CodeReader
 from reviewbot.patterns import regex
 from reviewbot.rulebook.primitives import Direction, Effect
@@ -66,11 +66,11 @@ class LikelyRuns:
         uses = [_Use(way=_way(call), offset=call.offset - text.item.start, access=call) for call in likely]
         uses += _calls_of(text, self._helpers - {text.item.name})
         uses = _sharing(uses, None)
-        cases = None
-        if uses and b"switch" in text.clean and b"#" not in text.item.text:
-            cases = cases_of(text.clean, _body(text))
-            uses = _sharing(uses, cases)
-        return bool(_sharing([each for each in uses if each.access is None or _is_limited(text, each.access)], cases))
+        if not uses:
+            return False
+        ways = _ways(text)
+        uses = [each for each in _sharing(uses, ways) if each.access is None or _is_limited(text, each.access)]
+        return bool(_sharing(uses, ways))
 
     def _accesses(self, text: FunctionText) -> Iterator[TextCall]:
         for call in text.calls(self._reader.access_calls):
@@ -183,17 +183,21 @@ def _is_limited(text: FunctionText, call: TextCall) -> bool:
     return b"#" in argument.text or is_limited(text, argument)
 
 
-def _sharing(uses: Sequence[_Use], cases: Cases | None) -> list[_Use]:
-    """Those that may go the way of another of them: in cases of a switch that are apart none follows on another."""
-    ways: dict[_Way, list[_Use]] = {}
+def _ways(text: FunctionText) -> Ways:
+    return Ways(blank_comments(text.item.text, literals=True), _body(text))
+
+
+def _sharing(uses: Sequence[_Use], ways: Ways | None) -> list[_Use]:
+    """Those that may go the way of another of them: of places that are apart none follows on the other."""
+    by_way: dict[_Way, list[_Use]] = {}
     for use in uses:
-        ways.setdefault(use.way, []).append(use)
+        by_way.setdefault(use.way, []).append(use)
     return [
         use
-        for same in ways.values()
+        for same in by_way.values()
         for use in same
         if len(same) > MAX_COMPARED
-        or any(each is not use and not (cases and cases.are_apart(each.offset, use.offset)) for each in same)
+        or any(each is not use and not (ways and ways.are_apart(each.offset, use.offset)) for each in same)
     ]
 
 
@@ -205,7 +209,10 @@ def _in_loops(text: FunctionText, calls: Collection[TextCall]) -> list[TextCall]
     if not calls:
         return []
     loops = tuple(_loops(text, max(call.offset for call in calls) - text.item.start))
-    return [call for call in calls if any(begin <= call.offset - text.item.start < stop for begin, stop in loops)]
+    if not loops:
+        return []
+    ways = _ways(text)
+    return [call for call in calls if ways.comes_round(call.offset - text.item.start, loops)]
 
 
 def _loops(text: FunctionText, last: int) -> Iterator[tuple[int, int]]:
