@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from reviewbot.graph.code import CodeReader
 from reviewbot.rulebook.book import load_rulebook
 from reviewbot.rules.copies import FunctionText
+from reviewbot.rules.inspection import inspect
 from reviewbot.rules.likely_runs import LikelyRuns
 from tests.expectations import small_tree
 from tests.trees import MemoryTree
@@ -108,3 +111,76 @@ def test_a_macro_of_the_file_may_repeat_its_argument() -> None:
     large = "copy_to_user(p, &a, count)"
     assert may_run(twice + F.format(f"return TWICE(put_user(a, p++)) || {large};"))
     assert not may_run(twice + F.format(f'REPORT("copy"); return put_user(a, p) || {large};'))
+
+
+def _statement(rng: Random, depth: int, in_loop: bool, in_switch: bool) -> str:
+    """A random statement around accesses to two objects."""
+    access = f"put_user(a, {rng.choice('ppppq')} + {rng.randrange(4)})"
+
+    def inner(*, loop: bool = in_loop, switch: bool = in_switch) -> str:
+        return _statement(rng, depth - 1, loop, switch)
+
+    def block(**around: bool) -> str:
+        return "{ " + " ".join(inner(**around) for _ in range(rng.randrange(1, 4))) + " }"
+
+    simple = [
+        f"{access};",
+        f"{access};",
+        f"if ({access}) return -1;",
+        f"return {access};",
+        "return 0;",
+        "a--;",
+        "goto out;",
+    ]
+    simple += ["break;"] if in_loop or in_switch else []
+    simple += ["continue;"] if in_loop else []
+    if depth == 0 or rng.random() < 0.3:
+        return rng.choice(simple)
+    kind = rng.randrange(9)
+    if kind == 0:
+        return f"if (a) {block()}"
+    if kind == 1:
+        return f"if ({rng.choice(('a', access))}) {block()} else {block()}"
+    if kind == 2:
+        return f"if (a) {rng.choice(simple)} else if ({rng.choice(('b', access))}) {rng.choice(simple)} else {block()}"
+    if kind == 3:
+        return f"while (a--) {block(loop=True)}"
+    if kind == 4:
+        return f"do {block(loop=True)} while (--a);"
+    if kind == 5:
+        branches = "\n#else\n" + inner() if rng.random() < 0.5 else ""
+        return f"\n#ifdef CONFIG_A\n{inner()}{branches}\n#endif\n"
+    if kind == 6:
+        return f"if ({rng.choice(('a', access))}) {inner()}" + (f" else {inner()}" if rng.random() < 0.5 else "")
+    if kind == 7:
+        return f"{rng.choice(('while (a--)', f'while ({access})', 'for (; a; a--)'))} {inner(loop=True)}"
+    cases = []
+    for number in range(rng.randrange(2, 5)):
+        body = " ".join(inner(switch=True) for _ in range(rng.randrange(1, 3)))
+        case = f"case {number}: {body} {rng.choice(('break;', 'return 0;', '', f'return {access};'))}"
+        cases.append(f"\n#ifdef CONFIG_B\n{case}\n#endif\n" if rng.random() < 0.3 else case)
+    return f"switch (a) {{ {' '.join(cases)} }}"
+
+
+def _runs(text: str, monkeypatch: pytest.MonkeyPatch, *, every: bool) -> set[str]:
+    """The functions in which repeated pairs are found; with `every` all are read for them."""
+    tree = MemoryTree({**small_tree(), PATH: HEAD + text})
+    with monkeypatch.context() as patch:
+        if every:
+            patch.setattr(LikelyRuns, "may_run", lambda self, text: True)
+        found = inspect(tree, [PATH], load_rulebook())
+    return {seen.place.function for seen in found.observations if seen.rule == "repeated_pair"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_run_is_lost_in_a_function_that_is_not_read(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    functions = []
+    for number in range(40):
+        body = "\n\t".join(_statement(rng, 3, in_loop=False, in_switch=False) for _ in range(rng.randrange(1, 4)))
+        functions.append(
+            f"int f{number}(int __user *p, int __user *q, int a, int b)\n{{\n\t{body}\nout:\n\treturn 0;\n}}\n"
+        )
+    text = "\n".join(functions)
+    known = _runs(text, monkeypatch, every=True)
+    assert known and _runs(text, monkeypatch, every=False) == known

@@ -19,7 +19,7 @@ _SWITCH = regex(rb"\bswitch\b")
 _JUMP = regex(rb"\b(?:goto|break|continue)\b")
 _OTHER_JUMP = regex(rb"\b(?:goto|continue)\b")
 _LAST_STATEMENT = regex(rb"[;{}:]\s*+(return\b[^;{}]*|break\s*+);\s*+\Z")
-_IF = regex(rb"\s*+(?:else\b\s*+)?if\s*+(\()")
+_IF = regex(rb"\bif\s*+(\()")
 _ELSE = regex(rb"\s*+else\b\s*+(?:(?:if\s*+(\())|(?!if\b))")
 
 _Block = tuple[int, int]
@@ -88,11 +88,11 @@ class Ways:
 
     def _end_of_branch(self, at: int) -> Iterator[int]:
         """Where the statement without braces ends that an if guards, where the place stands in it."""
-        begin = self._statement(at)
-        head = _IF.match(self._bare, begin)
-        condition = closing(self._bare, head.start(1)) if head is not None else None
-        end = self._end_of_statement(at)
-        if condition is not None and condition < at and end is not None and b"#" not in self._code[begin:at]:
+        begin, end = self._statement(at), self._end_of_statement(at)
+        if end is None or b"#" in self._code[begin:at]:
+            return
+        conditions = [closing(self._bare, head.start(1)) for head in _IF.finditer(self._bare, begin, at)]
+        if conditions and all(close is not None and close < at for close in conditions):
             yield end + 1
 
     def _statement(self, at: int) -> int:
