@@ -59,7 +59,7 @@ class Context:
     @cached_property
     def own_primitive(self) -> Primitive | None:
         """Set when the function is itself the body of a primitive (`user_access_begin` in uaccess.h)."""
-        return self.book.primitive(self.code.name, self.code.arch)
+        return body_of(self.book, self.code)
 
     @cached_property
     def has_opener(self) -> bool:
@@ -119,3 +119,11 @@ class Context:
 
 def to_link(step: Step) -> Link:
     return Link(place=Place(path=step.path, line=step.line, function=step.function), what=step.what, name=step.name)
+
+
+def body_of(book: Rulebook, code: FunctionCode) -> Primitive | None:
+    """The primitive that the function is the body of, and may use the parts of as it likes: in a header, or in the code
+    of an architecture. Another function is written with primitives like any other, even where its callers take it for
+    one."""
+    is_low_level = code.path.endswith(".h") or code.arch is not None
+    return book.primitive(code.name, code.arch) if is_low_level else None

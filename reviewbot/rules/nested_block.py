@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reviewbot.findings.finding import Observation
 from reviewbot.graph.reach import InsideCall
 from reviewbot.rulebook.primitives import Effect, Primitive
-from reviewbot.rules.context import Context
+from reviewbot.rules.context import Context, body_of
 
 SLUG = "nested_block"
 
@@ -44,4 +44,4 @@ def _switches(primitive: Primitive) -> bool:
 
 def _is_low_level(context: Context, inside: InsideCall) -> bool:
     """The body of a primitive may use its parts as it likes."""
-    return context.book.primitive(inside.code.name, inside.code.arch) is not None
+    return body_of(context.book, inside.code) is not None
