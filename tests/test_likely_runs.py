@@ -103,6 +103,7 @@ def test_a_helper_that_accesses_for_its_caller_counts() -> None:
 def test_a_macro_of_the_file_may_hide_accesses(macro: str) -> None:
     large = "copy_to_user(p, &a, count) || copy_to_user(p, &a, count)"
     assert may_run(f"{macro}\n" + F.format(f"return PUT(a, p) || {large};"))
+    assert may_run(f"{macro}\n" + F.format("return put_user(a, p) || PUT(a, p + 1);"))
     assert not may_run(f"{macro}\n" + F.format(f"return {large};"))
 
 
@@ -110,7 +111,21 @@ def test_a_macro_of_the_file_may_repeat_its_argument() -> None:
     twice = "#define TWICE(x) ((x) || (x))\n#define REPORT(format, ...) report(format, ##__VA_ARGS__)\n"
     large = "copy_to_user(p, &a, count)"
     assert may_run(twice + F.format(f"return TWICE(put_user(a, p++)) || {large};"))
+    assert may_run(twice + F.format("return TWICE(put_user(a, p++));"))
     assert not may_run(twice + F.format(f'REPORT("copy"); return put_user(a, p) || {large};'))
+
+
+def test_a_macro_of_the_file_may_hide_a_helper() -> None:
+    macro = "#define SEND(p) give(p, a)\n"
+    assert may_run(macro + HELPER + F.format("return put_user(a, p) || SEND(p + 1);"))
+    assert not may_run(macro + HELPER + F.format("return put_user(a, p);"))
+
+
+def test_a_function_is_read_that_accesses_through_macros_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    macro = "#define SEND(p, v) do { if (put_user(v, p)) goto out; } while (0)\n#define OTHER(p) (p)\n"
+    twice = F.format("SEND(p, a);\n\tSEND(p + 1, a);\nout:\n\treturn 0;")
+    once = F.format("SEND(p, a);\n\tOTHER(p);\nout:\n\treturn 0;").replace("int f(", "int g(")
+    assert _runs(macro + twice + once, monkeypatch, every=False) == {"f"}
 
 
 def _statement(rng: Random, depth: int, in_loop: bool, in_switch: bool) -> str:

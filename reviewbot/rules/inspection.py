@@ -118,6 +118,9 @@ class _File:
         for text in texts:
             if text.item.start not in read and likely.may_run(text):
                 yield from self._observe_paths(self._reader.function(self._path, text.item))
+        for item in likely.users_of_macros():
+            if item.start not in read and self._is_wanted(item):
+                yield from self._observe_paths(self._reader.function(self._path, item))
 
     def _items(self) -> tuple[Item, ...]:
         uses = self._reader.uses(self._path)

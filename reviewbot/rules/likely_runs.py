@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from reviewbot.csyntax.base_objects import base_object
 from reviewbot.csyntax.brackets import brace_end, closing, split_arguments
+from reviewbot.csyntax.items import Item, functions_holding
 from reviewbot.csyntax.lexing import DIRECTIVE, blank_comments, code_of, lines_of
 from reviewbot.csyntax.ways import Ways
 from reviewbot.graph.code import CodeReader
@@ -50,16 +51,29 @@ class LikelyRuns:
     def may_run(self, text: FunctionText) -> bool:
         """Whether the text leaves it open that the function has a run: two accesses (or helpers that access for it) the
         same way to one object, or an access in a loop, each of which has a form for a block. Where a macro of the file
-        may make accesses that the text does not show, any two accesses will do."""
+        may make accesses that the text does not show, it is open anyway."""
         accesses = tuple(self._accesses(text))
+        if self._is_hidden(text, accesses):
+            return True
         if not accesses or not (
             len(accesses) > 1 or self._calls_any(text, self._accessors) or _in_loops(text, accesses)
         ):
             return False
-        if self._is_hidden(text, accesses):
-            return True
         likely = [each for each in accesses if _has_form_in_block(each)]
         return self._may_follow(text, likely) or any(_is_limited(text, each) for each in _in_loops(text, likely))
+
+    def users_of_macros(self) -> tuple[Item, ...]:
+        """The functions that name no primitive, but a macro of the file that makes accesses."""
+        uses = self._reader.uses(self._path)
+        if uses.names.isdisjoint(self._reader.access_names):
+            return ()
+        macros = self._naming(self._reader.access_names)
+        if not macros:
+            return ()
+        data = self._reader.data(self._path)
+        offsets = [match.start() for match in _WORDS.finditer(code_of(data)) if match[0] in macros]
+        known = {item.start for item in uses.items}
+        return tuple(item for item in functions_holding(data, offsets) if item.start not in known)
 
     def _may_follow(self, text: FunctionText, likely: Collection[TextCall]) -> bool:
         """Whether an access, or a call of a helper, may follow on another one of the same object."""
@@ -107,28 +121,34 @@ class LikelyRuns:
 
     @cached_property
     def _macros(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
-        """The macros of the file, and those among them that may stand for an access or for any name at all."""
-        bodies: dict[bytes, list[bytes]] = {}
-        hiding: set[bytes] = set()
-        code = code_of(self._reader.data(self._path))
-        for directive in lines_of(DIRECTIVE, code):
+        """The macros of the file, and those among them that may stand for an access, for a function that makes one, or
+        for any name at all."""
+        made = frozenset(name for name, every in self._bodies.items() if any(_makes_names(*each) for each in every))
+        return frozenset(self._bodies), made | self._naming(self._reader.access_names | self._accessors | made)
+
+    @cached_property
+    def _bodies(self) -> dict[bytes, list[tuple[bytes, list[bytes]]]]:
+        """Macro of the file -> the body and the parameters of each definition."""
+        bodies: dict[bytes, list[tuple[bytes, list[bytes]]]] = {}
+        for directive in lines_of(DIRECTIVE, code_of(self._reader.data(self._path))):
             match = _DEFINE.match(directive[0])
             if match is not None:
-                body = directive[0][match.end() :]
-                bodies.setdefault(match[1], []).append(body)
-                if _makes_names(body, (match[2] or b"").split(b",")):
-                    hiding.add(match[1])
-        known = self._reader.access_names
+                parameters = (match[2] or b"").split(b",")
+                bodies.setdefault(match[1], []).append((directive[0][match.end() :], parameters))
+        return bodies
+
+    def _naming(self, names: frozenset[bytes]) -> frozenset[bytes]:
+        """The macros of the file that name one of these, or a macro that does."""
+        words = {
+            macro: {word for body, _ in every for word in _WORDS.findall(body)} for macro, every in self._bodies.items()
+        }
+        found: set[bytes] = set()
         for _ in range(MAX_MACRO_DEPTH):
-            new = {
-                name
-                for name, every in bodies.items()
-                if name not in hiding and any(w in known or w in hiding for body in every for w in _WORDS.findall(body))
-            }
+            new = {macro for macro, used in words.items() if macro not in found and not used.isdisjoint(names | found)}
             if not new:
                 break
-            hiding |= new
-        return frozenset(bodies), frozenset(hiding)
+            found |= new
+        return frozenset(found)
 
 
 _WORDS = regex(rb"[A-Za-z_]\w*")
