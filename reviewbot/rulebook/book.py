@@ -52,6 +52,14 @@ class Rulebook:
         fitting = (entry for entry in entries if version is None or entry.is_in(version))
         return next(fitting, entries[0] if entries else None)
 
+    def has_form_in_block(self, access: Primitive, arch: str | None) -> bool:
+        """Whether the access has a form for a block in code of `arch`, and not one that opens and closes by itself, as
+        where the opener is the generic fallback."""
+        if access.scalar_form_in_block is None:
+            return False
+        form = self.primitive(access.scalar_form_in_block, arch)
+        return form is None or form.switches == 0 or form.switches < access.switches
+
     def architecture(self, arch: str | None) -> Architecture:
         """How `arch` (a directory below arch/; None: generic code) guards user memory; an unknown one counts as
         generic."""

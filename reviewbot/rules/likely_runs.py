@@ -59,7 +59,7 @@ class LikelyRuns:
             len(accesses) > 1 or self._calls_any(text, self._accessors) or _in_loops(text, accesses)
         ):
             return False
-        likely = [each for each in accesses if _has_form_in_block(each)]
+        likely = [each for each in accesses if _has_form_in_block(text, each)]
         return self._may_follow(text, likely) or any(_is_limited(text, each) for each in _in_loops(text, likely))
 
     def users_of_macros(self) -> tuple[Item, ...]:
@@ -187,10 +187,10 @@ def _root(pointer: bytes) -> str:
     return found.group() if found else ""
 
 
-def _has_form_in_block(call: TextCall) -> bool:
+def _has_form_in_block(text: FunctionText, call: TextCall) -> bool:
     primitive = call.primitive
     is_pair = primitive.switches > 0 and primitive.direction is not Direction.READ_WRITE
-    return is_pair and primitive.scalar_form_in_block is not None
+    return is_pair and text.reader.book.has_form_in_block(primitive, text.arch)
 
 
 def _is_limited(text: FunctionText, call: TextCall) -> bool:

@@ -70,7 +70,7 @@ def base_of(code: FunctionCode, pointer: Argument) -> str:
 def fits_block(context: Context, call: Call) -> bool:
     """Whether the access has a form for a block, and one that serves: a copy only of a constant and limited size."""
     primitive = context.code.primitive(call)
-    if primitive is None or primitive.scalar_form_in_block is None:
+    if primitive is None or not context.book.has_form_in_block(primitive, context.code.arch):
         return False
     index = primitive.size_arg
     return index is None or (index < len(call.arguments) and is_limited(context.code, call.arguments[index]))
@@ -118,8 +118,9 @@ def _may_help(text: FunctionText) -> bool:
         return False
     if b"#" in item.text:
         return True
+    book, arch = text.reader.book, text.arch
     accesses = [each.primitive for each in text.calls(text.reader.access_calls)]
-    return all(each.size_arg is None and each.scalar_form_in_block is not None for each in accesses)
+    return all(each.size_arg is None and book.has_form_in_block(each, arch) for each in accesses)
 
 
 def pairs_of_helper(context: Context, call: Call) -> HelperPairs | None:
@@ -160,7 +161,8 @@ def _summary(code: FunctionCode, parameters: tuple[str, ...]) -> HelperPairs | N
         if primitive.effect is Effect.NEUTRAL:
             continue
         index = primitive.pointer_arg
-        if primitive.scalar_form_in_block is None or primitive.size_arg is not None:
+        has_form = code.reader.book.has_form_in_block(primitive, code.arch)
+        if not has_form or primitive.size_arg is not None:
             return None
         if index is None or index >= len(node.action.arguments) or primitive.direction is Direction.READ_WRITE:
             return None
