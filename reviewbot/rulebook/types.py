@@ -42,15 +42,16 @@ class WordSizeWords:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TypeTable:
     """`fixed_width` maps a type name to its spelling in C. `packed` and `aligned` are attribute macros that
-    decide about layout, `words` has those that do not. `arch_word_size` is by directory below arch/;
-    `wide_only` names may be defined only with 64 bits, `always` and `never` are settled. `narrow_arches` are the
-    architectures with 32-bit kernels alone, `wide_arches` those with 64-bit ones. Compared by identity, so that it
-    can be part of a cache key.
+    decide about layout, `words` has those that do not. `unaligned` are defined where a word may stand at any address.
+    `arch_word_size` is by directory below arch/; `wide_only` names may be defined only with 64 bits, `always` and
+    `never` are settled. `narrow_arches` are the architectures with 32-bit kernels alone, `wide_arches` those with
+    64-bit ones. Compared by identity, so that it can be part of a cache key.
     """
 
     fixed_width: dict[str, str]
     packed: frozenset[str]
     aligned: frozenset[str]
+    unaligned: frozenset[str]
     words: Words
     word_size: WordSizeWords
     arch_word_size: dict[str, WordSizeWords]
@@ -88,6 +89,7 @@ def read_types(root: Path, words: Words) -> TypeTable:
         fixed_width=_spellings(top.table("fixed_width")),
         packed=frozenset(layout.names("packed")),
         aligned=frozenset(layout.names("aligned")),
+        unaligned=frozenset(layout.names("unaligned")),
         words=words,
         word_size=_word_size(word_size),
         arch_word_size={name: _whole(arch) for name, arch in word_size.named_tables("arch")},

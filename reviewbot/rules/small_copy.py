@@ -19,7 +19,7 @@ from reviewbot.findings.finding import Access, Observation
 from reviewbot.grammar import plural
 from reviewbot.rulebook.primitives import Direction
 from reviewbot.rulebook.types import types_with
-from reviewbot.rules.conditions import allows, worth_saying
+from reviewbot.rules.conditions import allows, is_for_aligned_words, worth_saying
 from reviewbot.rules.copies import FunctionText, TextCall
 
 SLUG = "small_copy"
@@ -36,9 +36,15 @@ def find(text: FunctionText) -> Iterator[Observation]:
             continue
         size = _size(text, call, index)
         widths = {width for width in (size.ilp32, size.lp64) if width is not None}
-        if widths and widths <= SMALL:
+        if widths and widths <= SMALL and not (widths != {1} and _is_for_aligned_words(text, call)):
             target = _on_own_widths(text, call, _kernel_side(text, call))
             yield _to_observation(text, call, size, target)
+
+
+def _is_for_aligned_words(text: FunctionText, call: TextCall) -> bool:
+    """A copy in place of a single access, which an #if has where that may not stand at any address."""
+    types = types_with(text.reader.book.words)
+    return is_for_aligned_words(text.conditions_at(call.offset), text.arch, types)
 
 
 def _own_abis(text: FunctionText, call: TextCall) -> frozenset[Abi]:
