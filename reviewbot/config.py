@@ -68,7 +68,8 @@ def state_dir() -> Path:
 
 
 def _own_directory(kind: str, variable: str, below_home: str) -> Path:
-    """As platformdirs says; it takes time to import, and is asked only where the answer is not plain."""
+    """As platformdirs says; it takes time to import, and is asked only where the answer is not plain. Raises
+    ConfigError for a user without a home directory."""
     given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
     if sys.platform == "linux" and given.startswith("/"):
         return Path(given, "reviewbot")
@@ -76,7 +77,10 @@ def _own_directory(kind: str, variable: str, below_home: str) -> Path:
         return Path(home, below_home, "reviewbot")
     import platformdirs
 
-    return Path(getattr(platformdirs, f"user_{kind}_dir")("reviewbot", appauthor=False))
+    try:
+        return Path(getattr(platformdirs, f"user_{kind}_dir")("reviewbot", appauthor=False))
+    except RuntimeError:  # neither HOME nor the system's list of users knows one
+        raise ConfigError(f"there is no home directory: set HOME or {variable} to an absolute path.") from None
 
 
 def read_layer(path: Path) -> Layer:

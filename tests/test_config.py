@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pwd
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NoReturn
 
 import platformdirs
 import pytest
@@ -154,6 +156,19 @@ def test_directories_are_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch
     assert config.cache_dir() == platformdirs.user_cache_path("reviewbot", appauthor=False)
     assert config.state_dir() == platformdirs.user_state_path("reviewbot", appauthor=False)
     assert config.config_file() == platformdirs.user_config_path("reviewbot", appauthor=False) / "config.toml"
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> NoReturn:
+        raise KeyError(uid)
+
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        set_or_unset(monkeypatch, name, None)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(ConfigError, match="no home directory: set HOME or XDG_CACHE_HOME"):
+        config.cache_dir()
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/own")
+    assert config.cache_dir() == Path("/var/own/reviewbot")
 
 
 def set_or_unset(monkeypatch: pytest.MonkeyPatch, name: str, value: str | None) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,74 @@ def test_the_review_takes_the_diff_that_was_looked_at(repository: Path) -> None:
 def test_words_of_other_rules_do_not_count(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_words(load_rulebook())
     monkeypatch.setattr(quiet_hook, "_rules_stamp", lambda: b"other")
+    assert not is_quiet(repository)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def blank(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b" put_user", b"\0put_user"))
+
+
+def replace_by_link(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_name("elsewhere")))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(cut, id="cut off"),
+        pytest.param(blank, id="a changed byte"),
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+        pytest.param(lambda path: path.write_bytes(b"\n\n\n"), id="lines alone"),
+        pytest.param(lambda path: path.chmod(0o620), id="the group may write"),
+        pytest.param(lambda path: path.chmod(0o602), id="everybody may write"),
+        pytest.param(replace_by_link, id="a link"),
+        pytest.param(lambda path: (path.unlink(), os.mkfifo(path)), id="a pipe"),
+    ],
+)
+def test_words_that_are_not_whole_and_ours_do_not_count(repository: Path, damage: Callable[[Path], object]) -> None:
+    """Too few of them would let an access or an annotation pass in silence."""
+    remember_words(load_rulebook())
+    stage(repository, "a.rst", "text\n")
+    assert is_quiet(repository)
+    damage(repository.parent / "cache" / "reviewbot" / "hook-words")
+    assert not is_quiet(repository)
+    remember_words(load_rulebook())
+    assert is_quiet(repository)
+
+
+def test_words_of_another_user_do_not_count(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember_words(load_rulebook())
+    stage(repository, "a.rst", "text\n")
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert not is_quiet(repository)
+
+
+def test_a_rule_of_the_same_size_and_an_earlier_time_is_another(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "package"
+    shutil.copytree(load_rulebook().directory, package / "shipped_rules")
+    (package / "rulebook").mkdir()
+    monkeypatch.setattr(quiet_hook, "__file__", str(package / "frontends" / "quiet_hook.py"))
+    remember_words(load_rulebook())
+    stage(repository, "a.rst", "text\n")
+    assert is_quiet(repository)
+    rule = package / "shipped_rules" / "primitives" / "arm.toml"
+    os.utime(rule, ns=(0, rule.stat().st_mtime_ns - 1_000_000_000))
+    assert not is_quiet(repository)
+
+
+def test_without_a_home_there_are_no_words(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", refuse)
+    remember_words(load_rulebook())
     assert not is_quiet(repository)
 
 

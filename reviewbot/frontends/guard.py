@@ -224,6 +224,7 @@ def _report_bug(error: Exception, is_verbose: bool) -> int:
 def _keep_trace(trace: str) -> str:
     """Write the traceback where only the user can read it; gives the place, or how to see it."""
     from reviewbot.config import state_dir
+    from reviewbot.errors import ConfigError
 
     try:
         directory = state_dir()
@@ -231,7 +232,7 @@ def _keep_trace(trace: str) -> str:
         path = directory / f"bug-{os.getpid()}.txt"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as stream:
             stream.write(trace.encode("utf-8", "backslashreplace").decode("utf-8"))
-    except (OSError, UnicodeError):
+    except (OSError, UnicodeError, ConfigError):
         return "run it again with -v"
     return str(path)
 

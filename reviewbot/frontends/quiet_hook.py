@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 
+from reviewbot.own_file import read_own, write_own
 from reviewbot.patterns import regex
 
 TYPE_CHECKING = False  # typing's own would have to be imported
@@ -25,7 +26,8 @@ _TEXTS = (b".rst", b".md", b".yaml", b'.rst"', b'.md"', b'.yaml"')
 _RENAMED = re.compile(rb"^(?:rename|copy) (?:from|to) (.*)$", re.MULTILINE)
 _CHANGED_LINE = regex(rb"^[+-](?![+-]{2} ).*\n?", re.MULTILINE)
 _MACRO = regex(rb"^[ +-][ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
-_FORMAT = b"reviewbot-hook-words 1"
+_FORMAT = b"reviewbot-hook-words 2"
+_MAX_BYTES = 1 << 20
 
 
 def is_quiet(directory: Path) -> bool:
@@ -92,49 +94,49 @@ def remember_words(book: Rulebook) -> None:
     """Keep the words of the rules where the next run finds them at once. A cache: failing to write it is no error."""
     words = book.words
     marks = words.notrace | words.noinstr | words.inline | words.always_inline
-    rows = [
-        _FORMAT,
-        _rules_stamp(),
-        *(b" ".join(sorted(map(str.encode, each))) for each in (book.primitive_names, marks)),
-    ]
-    path = _words_file()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(b"\n".join(rows))
-        temporary.replace(path)
-    except OSError:
+        rows = [_rules_stamp(), *(b" ".join(sorted(map(str.encode, each))) for each in (book.primitive_names, marks))]
+        write_own(_words_file(), b"\n".join((_head(rows), *rows)))
+    except (OSError, RuntimeError):  # Path.home where there is no home
         return
 
 
 def _read_words() -> tuple[frozenset[bytes], frozenset[bytes]] | None:
-    """The words of the last run, if they are those of today's rules."""
+    """The words of the last run, if they are whole, the user's own, and those of today's rules."""
     try:
-        kind, stamp, accesses, marks = _words_file().read_bytes().split(b"\n")
-        if kind != _FORMAT or stamp != _rules_stamp():
+        head, *rows = (read_own(_words_file(), _MAX_BYTES) or b"").split(b"\n")
+        if len(rows) != 3 or head != _head(rows) or rows[0] != _rules_stamp():
             return None
-    except (OSError, ValueError):
+    except (OSError, RuntimeError):
         return None
-    return frozenset(accesses.split(b" ")), frozenset(marks.split(b" "))
+    return frozenset(rows[1].split(b" ")), frozenset(rows[2].split(b" "))
+
+
+def _head(rows: list[bytes]) -> bytes:
+    """Tells a file that was cut off or damaged; too few words would keep the hook silent."""
+    from zlib import crc32
+
+    return b"%s %08x" % (_FORMAT, crc32(b"\n".join(rows)))
 
 
 def _words_file() -> Path:
-    """As platformdirs would say on Linux, without its import."""
+    """As platformdirs would say on Linux, without its import. Raises RuntimeError where there is no home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if base.startswith("/") else Path.home() / ".cache"
     return root / "reviewbot" / "hook-words"
 
 
 def _rules_stamp() -> bytes:
-    """Changes when a file of the rules does: their places, times and sizes."""
+    """Changes when a file of the rules does, or one that says which of their words count: places, times and sizes."""
+    from zlib import crc32
+
     package = Path(__file__).parent.parent
     root = package / "shipped_rules"
     if not root.is_dir():
         root = package.parent / "rules"
-    rows = []
-    for folder in sorted(os.scandir(root), key=lambda entry: entry.name):
-        if folder.is_dir():
-            for file in os.scandir(folder.path):
-                status = file.stat()
-                rows.append((file.path, status.st_mtime_ns, status.st_size))
-    return f"{len(rows)} {max(row[1] for row in rows)} {sum(row[2] for row in rows)} {root}".encode()
+    folders = [entry.path for entry in os.scandir(root) if entry.is_dir()]
+    files = [
+        entry for folder in (*folders, str(package / "rulebook")) for entry in os.scandir(folder) if entry.is_file()
+    ]
+    rows = sorted((entry.path, status.st_mtime_ns, status.st_size) for entry in files for status in (entry.stat(),))
+    return b"%d %08x" % (len(rows), crc32(repr(rows).encode("utf-8", "backslashreplace")))

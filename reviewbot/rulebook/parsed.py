@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from reviewbot.own_file import read_own, write_own
 
 _FORMAT = b"reviewbot-rules 1"
 _MAX_BYTES = 16 << 20
@@ -53,13 +52,10 @@ def _digest(data: bytes) -> str:
 def _read(path: Path) -> dict[str, dict[str, Any]] | None:
     """None where there is none, where another user may have written it, and where it is damaged."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            is_safe = status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if not is_safe or not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-                return None
-            head, _, text = stream.read().partition(b"\n")
+        content = read_own(path, _MAX_BYTES)
+        if content is None:
+            return None
+        head, _, text = content.partition(b"\n")
         if head != _head(text):
             return None
         tables = json.loads(text)
@@ -72,15 +68,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]] | None:
 def _write(path: Path, tables: dict[str, dict[str, Any]]) -> None:
     """Whole or not at all. Raises OSError, and TypeError for a value that JSON does not have."""
     text = json.dumps(tables, separators=(",", ":")).encode()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(_head(text) + b"\n" + text)
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    write_own(path, _head(text) + b"\n" + text)
     for other in sorted(path.parent.glob("rules-*.json"), key=lambda each: each.stat().st_mtime)[:-_MAX_KEPT]:
         other.unlink(missing_ok=True)
 
