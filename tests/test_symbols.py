@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from reviewbot.csyntax.definition import DefinitionKind
-from reviewbot.graph.includes import Includes, own_folders, to_arch, written_includes
+from reviewbot.graph.includes import Includes, own_folders, written_includes
 from reviewbot.graph.known import KnownFiles
 from reviewbot.graph.nearness import How
 from reviewbot.graph.symbols import Symbols
+from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.policy import NameMaker
 from tests.kernel_words import words
 from tests.trees import MemoryTree
@@ -199,7 +200,7 @@ def test_a_use_in_the_architecture_is_no_definition() -> None:
 def test_the_files_of_an_architecture_lie_where_it_belongs() -> None:
     assert own_folders("one") == ("arch/one/",)
     assert set(own_folders("um")) >= {"arch/um/", "arch/x86/um/"}
-    assert all(to_arch(f"{folder}a.c") == "um" for folder in own_folders("um"))
+    assert all(arch_of(f"{folder}a.c") == "um" for folder in own_folders("um"))
 
 
 def test_headers_answer_without_a_search_and_nothing_is_searched_twice() -> None:
@@ -309,4 +310,4 @@ def test_what_an_include_line_is(line: str, names: tuple[str, ...]) -> None:
     [("arch/powerpc/kernel/a.c", "powerpc"), ("arch/x86/um/a.c", "um"), ("kernel/a.c", None), ("arch/Kconfig", None)],
 )
 def test_the_architecture_of_a_path(path: str, arch: str | None) -> None:
-    assert to_arch(path) == arch
+    assert arch_of(path) == arch

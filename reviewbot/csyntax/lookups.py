@@ -16,7 +16,8 @@ from reviewbot.csyntax.c_types import Array, CType, Declared, Function, Pointer,
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.macros import Argument, Macro, expand, to_macro
 from reviewbot.csyntax.members import TooManyVariantsError, member_variants
-from reviewbot.csyntax.word_size import arch_of, condition_holds
+from reviewbot.csyntax.word_size import condition_holds
+from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.types import TypeTable
 
 Kind = DefinitionKind

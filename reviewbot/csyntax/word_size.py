@@ -36,12 +36,6 @@ def condition_holds(condition: str, abi: Abi, arch: str | None, table: TypeTable
     return None if value is None else bool(value)
 
 
-def arch_of(path: str) -> str | None:
-    """`arch/x86/kernel/signal.c` -> `x86`; None for generic code."""
-    parts = path.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "arch" else None
-
-
 def _with_defined_calls(tokens: Tokens) -> Tokens:
     """`defined X` written as `defined(X)`."""
     result: list[str] = []

@@ -16,8 +16,8 @@ from functools import lru_cache
 from reviewbot.csyntax.conditions import conditions_at
 from reviewbot.csyntax.definition import Definition, DefinitionKind
 from reviewbot.csyntax.lexing import LineIndex, blank_comments
-from reviewbot.graph.includes import to_arch
 from reviewbot.patterns import regex
+from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.policy import Words
 from reviewbot.values import dataclass
 
@@ -56,7 +56,7 @@ class Routine:
 
 def find_routines(data: bytes, path: str, words: Words) -> tuple[Routine, ...]:
     """The routines of an assembler file in order."""
-    return _routines(data, to_arch(path) or "", words.assembler_definers)
+    return _routines(data, arch_of(path) or "", words.assembler_definers)
 
 
 def find_assembler_definitions(data: bytes, name: str, path: str, words: Words) -> tuple[Definition, ...]:

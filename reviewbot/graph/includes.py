@@ -19,6 +19,7 @@ from reviewbot.graph.closures import Closures, FileNumbers, FileSet, numbers_in
 from reviewbot.graph.kbuild import include_directories
 from reviewbot.graph.known import KnownFiles
 from reviewbot.patterns import regex
+from reviewbot.rulebook.book import arch_of
 from reviewbot.source.tree import SourceTree
 
 _INCLUDE = regex(rb'include(?:_next)?[ \t]*(?:("[^"\n]+)"|(<[^>\n]+)>)')
@@ -32,20 +33,10 @@ _Key = tuple[str | None, tuple[str, ...]]
 """Architecture, and -I directories."""
 
 
-def to_arch(path: str) -> str | None:
-    """The architecture a file belongs to (`powerpc` for arch/powerpc/…, `um` for arch/x86/um/…), None for generic
-    code.
-    """
-    parts = path.split("/")
-    if len(parts) < 3 or parts[0] != "arch":
-        return None
-    return "um" if parts[1:3] == ["x86", "um"] else parts[1]
-
-
 def own_folders(arch: str) -> tuple[str, ...]:
-    """Where the files of an architecture lie, each with the `/` behind it: `to_arch` the other way round."""
+    """Where the files of an architecture lie, each with the `/` behind it: `arch_of` the other way round."""
     hosted = (f"{place}/" for place in _HOSTED.get(arch, ()))
-    return tuple(dict.fromkeys((f"arch/{arch}/", *(place for place in hosted if to_arch(f"{place}.c") == arch))))
+    return tuple(dict.fromkeys((f"arch/{arch}/", *(place for place in hosted if arch_of(f"{place}.c") == arch))))
 
 
 def written_includes(data: bytes) -> tuple[str, ...]:
@@ -97,7 +88,7 @@ class Includes:
 
     def _reach(self, path: str, arch: str | None) -> int:
         directories = self._directories_of(path)
-        starts = self._edges_of(path, arch or to_arch(path), directories)
+        starts = self._edges_of(path, arch or arch_of(path), directories)
         return self._closures_for(arch, directories).of(starts)
 
     def _closures_for(self, arch: str | None, directories: tuple[str, ...]) -> Closures:
@@ -113,7 +104,7 @@ class Includes:
 
     def _begin(self, arch: str | None, directories: tuple[str, ...]) -> Closures:
         def edges(path: str) -> tuple[str, ...]:
-            return self._edges_of(path, arch or to_arch(path), directories)
+            return self._edges_of(path, arch or arch_of(path), directories)
 
         if not directories:
             return Closures(edges, self._numbers)

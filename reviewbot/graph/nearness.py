@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePosixPath
 
 from reviewbot.csyntax.definition import Definition
-from reviewbot.graph.includes import to_arch
+from reviewbot.rulebook.book import arch_of
 
 _WEAK = frozenset(("__weak", "weak", "__weak__"))
 CORE = ("kernel/", "lib/", "mm/")  # where the functions are defined that thousands of files call
@@ -33,7 +33,7 @@ def is_weak(found: Definition) -> bool:
 def split_by_nearness(paths: Sequence[str], from_path: str, arch: str | None) -> tuple[list[str], list[str]]:
     """The files of the asker's directory and architecture, and the rest: the core of the kernel, then drivers."""
     directory = f"{from_path.rpartition('/')[0]}/"
-    near = [path for path in paths if path.startswith(directory) or (arch is not None and to_arch(path) == arch)]
+    near = [path for path in paths if path.startswith(directory) or (arch is not None and arch_of(path) == arch)]
     rest = set(paths) - set(near)
     return near, sorted(rest, key=lambda path: (not path.startswith(CORE), path.startswith(_DRIVERS), path))
 
@@ -43,12 +43,12 @@ def rank(found: Sequence[Definition], from_path: str, arch: str | None) -> tuple
     weak = [each for each in found if is_weak(each)]
     directory = PurePosixPath(from_path).parent
     beside = [each for each in found if PurePosixPath(each.path).parent == directory]
-    own_arch = [each for each in found if arch is not None and to_arch(each.path) == arch]
-    generic = [each for each in found if to_arch(each.path) is None]
+    own_arch = [each for each in found if arch is not None and arch_of(each.path) == arch]
+    generic = [each for each in found if arch_of(each.path) is None]
     if arch is not None and own_arch:
         return _merge(own_arch, weak), How.SAME_ARCH, ""
     if beside:
-        how = How.GENERIC if to_arch(from_path) is None else How.SAME_ARCH
+        how = How.GENERIC if arch_of(from_path) is None else How.SAME_ARCH
         return _merge(beside, found if _all_weak(beside) else weak), how, ""
     closest = _closest(generic, directory)
     if arch is None and (len(closest) == len(generic) or _all_weak(closest)):

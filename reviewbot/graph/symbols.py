@@ -17,9 +17,10 @@ from reviewbot.csyntax.tags import find_tags
 from reviewbot.graph.asked import Asked, Dependencies
 from reviewbot.graph.assembler import find_assembler_definitions
 from reviewbot.graph.header_words import HeaderWords
-from reviewbot.graph.includes import Includes, own_folders, to_arch
+from reviewbot.graph.includes import Includes, own_folders
 from reviewbot.graph.known import KnownFiles
 from reviewbot.graph.nearness import CORE, How, is_weak, rank, split_by_nearness
+from reviewbot.rulebook.book import arch_of
 from reviewbot.rulebook.policy import Words
 from reviewbot.source.tree import SourceTree
 from reviewbot.values import dataclass
@@ -197,7 +198,7 @@ class Symbols:
         self.prefetch((name,), arch)
         own = self._defined_for(name, arch) if arch is not None else []
         own = [found for found in own if found.path != from_path]
-        if any(to_arch(found.path) == arch for found in own):
+        if any(arch_of(found.path) == arch for found in own):
             return rank(own, from_path, arch)
         self._search((name,), _SOURCES, self._sources)
         sources = [path for path in self._sources[name] if _is_reachable(path, arch) and path != from_path]
@@ -218,8 +219,8 @@ class Symbols:
         """The definitions in the architecture's own objects, if there are any, and in those of the kernel's core, which
         they override: no other object is linked in their place."""
         paths = self._own_sources[arch][name]
-        own = [each for path in paths if to_arch(path) == arch for each in self._find(name, path) if _is_linked(each)]
-        core = (path for path in paths if to_arch(path) is None) if own else ()
+        own = [each for path in paths if arch_of(path) == arch for each in self._find(name, path) if _is_linked(each)]
+        core = (path for path in paths if arch_of(path) is None) if own else ()
         return own + [each for path in core for each in self._find(name, path) if _is_linked(each)]
 
     def _headers_anywhere(self, name: str) -> tuple[str, ...]:
@@ -303,7 +304,7 @@ def _is_linked(found: Definition) -> bool:
 
 
 def _is_reachable(path: str, arch: str | None) -> bool:
-    own = to_arch(path)
+    own = arch_of(path)
     if own is None:
         return path.split("/", 1)[0] not in _NOT_LINKED
     return arch is None or own == arch

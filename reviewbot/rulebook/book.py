@@ -86,9 +86,12 @@ class Rulebook:
 
 
 def arch_of(path: str) -> str | None:
-    """The directory below arch/ that `path` is in, or None for generic code."""
+    """The architecture a file belongs to (`powerpc` for arch/powerpc/…, `um` for arch/x86/um/…, which User-mode Linux
+    alone compiles), None for generic code."""
     parts = path.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "arch" else None
+    if len(parts) < 3 or parts[0] != "arch":
+        return None
+    return "um" if parts[1:3] == ["x86", "um"] else parts[1]
 
 
 @cache
