@@ -166,6 +166,18 @@ def test_few_file_handles_are_told_or_do(world: World, name: str, most: int) -> 
         assert done.err.startswith("reviewbot: ")
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("most", [15, 16, 17, 18, 20, 24])
+def test_a_file_for_which_no_handle_was_left_is_there_the_next_time(world: World, most: int, jobs: str) -> None:
+    """What is kept in the cache is about files, and not about how many could be open."""
+    words = ["scan", "--jobs", jobs, "--quiet"]
+    plain = world.run([*words, "--no-cache"])
+    done = world.run(words, [(resource.RLIMIT_NOFILE, most)])
+    assert done.out == plain.out or done.code == 3 or "too many files are open" in done.out
+    assert "Traceback" not in done.err and "bug in reviewbot" not in done.err
+    assert world.run(words) == plain
+
+
 @pytest.mark.parametrize("name", ["range", "scan", "review", "backfill"])
 @pytest.mark.parametrize("most_mib", [45, 70, 100])
 def test_little_memory_is_told_or_does(world: World, name: str, most_mib: int) -> None:

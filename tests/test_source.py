@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -161,6 +163,32 @@ def test_few_folders_stay_open_and_none_after_the_end(tmp_path: Path) -> None:
     assert 0 < sum(str(tmp_path) in each for each in descriptors()) <= 40
     del files
     assert not any(str(tmp_path) in each for each in descriptors())
+
+
+@pytest.mark.parametrize(("number", "times"), [("EMFILE", 1), ("EMFILE", 99), ("ENFILE", 1), ("ENOMEM", 1)])
+def test_a_shortage_is_no_missing_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, times: int
+) -> None:
+    """Folders that are kept open give way to a file; for want of anything else the file is not taken to be away."""
+    write(tmp_path, {"d/a.c": "a", "d/b.c": "b"})
+    files, left, really = RegularFiles(tmp_path), times, os.open
+    assert files.read("d/a.c") == b"a"
+
+    def refuse(*arguments: Any, **named: Any) -> int:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(getattr(errno, number), "refused")
+        return really(*arguments, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    if number == "EMFILE" and times == 1:
+        assert files.read("d/b.c") == b"b"
+    else:
+        with pytest.raises(OSError, match="refused"):
+            files.read("d/b.c")
+    left = 0
+    assert files.read("d/b.c") == b"b"
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import gc
 import multiprocessing
 import os
@@ -34,7 +35,11 @@ _BATCH_FILES = 24
 _ROOM_BLOCKS = 700_000  # of memory, some 120 MB, that an Inspector remembers things in; then a new one is made
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000  # what a worker makes and keeps is values, which hardly ever form a ring
 _PR_SET_PDEATHSIG = 1
-_OUT_OF_MEMORY = 78  # an exit code that nothing else uses
+_OUT_OF_MEMORY, _OUT_OF_FILES = 78, 79  # exit codes that nothing else uses
+_SHORTAGES = {
+    _OUT_OF_MEMORY: "there is not enough memory",
+    _OUT_OF_FILES: "too many files are open at once (ulimit -n)",
+}
 
 Batch = tuple[str, ...]
 Tell = Callable[[int], None]
@@ -164,10 +169,7 @@ class _Pool:
         except (EOFError, OSError):
             worker.process.join()
             code = worker.process.exitcode
-            is_full = code == _OUT_OF_MEMORY
-            self._lose(
-                worker, "there is not enough memory" if is_full else f"its inspection ended with exit code {code}"
-            )
+            self._lose(worker, _SHORTAGES.get(code or 0, f"its inspection ended with exit code {code}"))
             return
         worker.waiting.popleft()
         worker.since = time.monotonic()
@@ -211,6 +213,12 @@ def _work(job: Job, theirs: Connection, parent: int) -> None:
         _inspect_batches(job, theirs)
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            os._exit(_OUT_OF_FILES)
+        if error.errno == errno.ENOMEM:
+            os._exit(_OUT_OF_MEMORY)
+        raise
     _let_go(job.tree)
 
 

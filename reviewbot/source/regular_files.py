@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import weakref
@@ -10,6 +11,7 @@ from pathlib import Path
 
 MAX_FILE_BYTES = 32 << 20
 _FOLDERS_OPEN = 32  # those last used: most files that are read one after the other lie in few folders
+_SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))  # says nothing of the file: it is there another time
 _NOT_A_FOLDER = frozenset(("", ".", "..", ".git"))
 
 
@@ -23,22 +25,32 @@ class RegularFiles:
         weakref.finalize(self, _close_all, self._open)
 
     def read(self, path: str, limit_bytes: int = MAX_FILE_BYTES) -> bytes | None:
-        """The bytes of `path`; None if it is no regular file, too large, or reached through a link."""
+        """The bytes of `path`; None if it is no regular file, too large, or reached through a link. Raises OSError
+        where the process or the system has no descriptor or memory left."""
         folder, _, name = path.rpartition("/")
         if name in _NOT_A_FOLDER or (not folder and path != name):
             return None
         try:
-            # O_NONBLOCK: a pipe in the place of a file must not stop us
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(name, flags, dir_fd=self._folder(folder))
-        except OSError:
+            try:
+                descriptor = self._file(folder, name)
+            except OSError as error:
+                if error.errno != errno.EMFILE or not self._open:
+                    raise
+                _close_all(self._open)
+                descriptor = self._file(folder, name)
+            try:
+                return _read(descriptor, limit_bytes)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno in _SHORT:
+                raise
             return None
-        try:
-            return _read(descriptor, limit_bytes)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
+
+    def _file(self, folder: str, name: str) -> int:
+        # O_NONBLOCK: a pipe in the place of a file must not stop us
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.open(name, flags, dir_fd=self._folder(folder))
 
     def _folder(self, path: str) -> int:
         """A descriptor of the folder. Raises OSError where there is none, or a link is on the way."""
