@@ -13,6 +13,9 @@ MAX_BODY_BYTES = 4_000
 
 _CALLED = regex(rb"\b([A-Za-z_]\w*)\s*\(")
 _INDIRECT = regex(rb"(?:->|\.)\s*\w+\s*\(|\)\s*\(")
+_JUMP = regex(rb"\b(?:return|goto|case|default)\b")
+_INNER_JUMP = regex(rb"\b(?:break|continue)\b")
+_INNER = regex(rb"\b(?:for|while|do|switch)\b")
 _KEYWORDS = frozenset(
     b"if while for switch return sizeof typeof __typeof__ do else case asm __asm__ volatile __volatile__".split()
 )
@@ -49,6 +52,18 @@ def is_quiet(code: FunctionCode, name: str, depth: int = MAX_DEPTH) -> bool:
     if any("static" not in each.words for each in declared.prototypes):
         return False  # under another configuration it is a function of another object
     return bool(found) and all(_is_quiet_body(code, each, depth) for each in found)
+
+
+def may_jump(code: FunctionCode, name: str, depth: int = MAX_DEPTH) -> bool:
+    """Whether `name` is a macro that may leave the place where it stands, or begin a case: where the flow goes on from
+    there is not known. A break is one of the macro's own loop, where it has one."""
+    found = code.reader.symbols.declared(name, code.path, code.arch).definitions
+    bodies = [_body_of(each) for each in found if each.kind is DefinitionKind.MACRO]
+    for body in bodies:
+        if _JUMP.search(body) or (_INNER_JUMP.search(body) and not _INNER.search(body)):
+            return True
+    called = {match.group(1) for body in bodies for match in _CALLED.finditer(body)} - _KEYWORDS - {name.encode()}
+    return depth > 0 and any(may_jump(code, each.decode(), depth - 1) for each in sorted(called))
 
 
 def is_made_quiet(code: FunctionCode, made: Definition, depth: int = MAX_DEPTH) -> bool:

@@ -13,7 +13,7 @@ from reviewbot.rulebook.primitives import Direction, Effect, Primitive
 from reviewbot.rules.context import Context
 from reviewbot.rules.outcomes import after_success, is_waiting, values_of
 from reviewbot.rules.pair_helpers import HelperPairs, base_of, fits_block, pairs_of_helper
-from reviewbot.rules.quiet import is_harmless, is_quiet
+from reviewbot.rules.quiet import is_harmless, is_quiet, may_jump
 from reviewbot.values import dataclass
 
 _ROOT = regex(r"[A-Za-z_]\w*")
@@ -71,7 +71,7 @@ def find_runs(context: Context) -> Iterator[Run]:
         known = is_harmless(context.code, call.name)
         if known is not None or not is_worth_it:
             return bool(known)
-        return is_quiet(context.code, call.name)
+        return is_quiet(context.code, call.name) and not may_jump(context.code, call.name)
 
     yield from _Chains(context, pairs, may_pass).runs()
 
