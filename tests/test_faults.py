@@ -166,6 +166,14 @@ def test_few_file_handles_are_told_or_do(world: World, name: str, most: int) -> 
         assert done.err.startswith("reviewbot: ")
 
 
+@pytest.mark.parametrize("words", [["hook"], ["hook", "-v"], ["range", "HEAD"], ["scan"]], ids=" ".join)
+def test_a_start_in_a_folder_that_is_gone_is_told(world: World, words: list[str]) -> None:
+    done = world.run(words, shell='mkdir gone && cd gone && rmdir ../gone && exec "$@"')
+    assert done.code == 3
+    is_told(done)
+    assert "no longer there" in done.err
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("most", [15, 16, 17, 18, 20, 24])
 def test_a_file_for_which_no_handle_was_left_is_there_the_next_time(world: World, most: int, jobs: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ def exit_code(review: Review, fail_on: FailOn) -> Exit:
 
 def refusal(error: OSError) -> tuple[str, Exit] | None:
     """A sentence and the exit code, where the system refused what is no mistake of ours; None for other errors."""
+    if error.errno in (errno.ENOENT, errno.ESTALE) and not error.filename and _is_started_nowhere():
+        return "the folder that it was started in is no longer there.", Exit.NOT_REVIEWED
     where = f" ({error.filename})" if error.filename else ""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many files are open at once; raise the limit (ulimit -n) and start again.", Exit.NOT_REVIEWED
@@ -58,3 +61,11 @@ def refusal(error: OSError) -> tuple[str, Exit] | None:
     if error.errno in (errno.EACCES, errno.EPERM) and error.filename:
         return f"{error.filename}: {error.strerror}.", Exit.NOT_REVIEWED
     return None
+
+
+def _is_started_nowhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - Path.cwd is the same
+    except OSError:
+        return True
+    return False
