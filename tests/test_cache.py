@@ -236,7 +236,16 @@ def broken_value(path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("harm", [damaged, broken_value], ids=["no database", "a broken value"])
+def broken_tables(path: Path) -> None:
+    """SQLite quotes what it does not understand, in bytes that are no text."""
+    content = path.read_bytes()
+    assert b"CREATE TABLE entry" in content
+    path.write_bytes(content.replace(b"CREATE TABLE entry", b"CREATE \xa8ABLE entry"))
+
+
+@pytest.mark.parametrize(
+    "harm", [damaged, broken_value, broken_tables], ids=["no database", "a broken value", "broken tables"]
+)
 def test_a_damaged_cache_is_set_aside_and_made_anew(cached: Cached, harm: Callable[[Path], None]) -> None:
     first = cached.scan()
     file = next(cached.cache.glob("*.sqlite3"))

@@ -46,7 +46,8 @@ class Database:
                 return self._act(act)
             except sqlite3.OperationalError as error:
                 return self._give_up(str(error), otherwise)
-            except sqlite3.DatabaseError as error:
+            # what SQLite says of a damaged file may quote it, and not be UTF-8: then its words cannot even be had
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 if is_last or not self._set_aside():
                     return self._give_up(str(error), otherwise)
             except OSError as error:
