@@ -24,8 +24,8 @@ CONDITIONAL = regex(
     re.MULTILINE,
 )
 
-_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_WORD_OR_NONE = frozenset(bytes((byte,)) for byte in _WORD_BYTES)
+WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_WORD_OR_NONE = frozenset(bytes((byte,)) for byte in WORD_BYTES)
 _BLANK = bytes(10 if byte == 10 else 32 for byte in range(256))
 _JOIN = bytes(11 if byte == 10 else 32 for byte in range(256))
 
@@ -119,7 +119,7 @@ def occurrences(data: bytes, word: bytes) -> Iterator[int]:
     """The offsets at which `word` stands as a whole word; for a rare word much faster than an expression with \\b."""
     at, size = data.find(word), len(word)
     while at >= 0:
-        if (at == 0 or data[at - 1] not in _WORD_BYTES) and data[at + size : at + size + 1] not in _WORD_OR_NONE:
+        if (at == 0 or data[at - 1] not in WORD_BYTES) and data[at + size : at + size + 1] not in _WORD_OR_NONE:
             yield at
         at = data.find(word, at + size)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from reviewbot.csyntax.brackets import closing
 from reviewbot.csyntax.cases import cases_of
-from reviewbot.csyntax.lexing import DIRECTIVE, blank, lines_of
+from reviewbot.csyntax.heads import without_directives
 from reviewbot.patterns import regex
 from reviewbot.values import dataclass
 
@@ -41,7 +41,7 @@ class Ways:
     def __init__(self, code: bytes, start: int) -> None:
         self._code = code
         self._has_directives = b"#" in code
-        self._bare = _without_directives(code) if self._has_directives else code
+        self._bare = without_directives(code) if self._has_directives else code
         self._blocks = _Blocks(self._bare, start)
         self._cases = cases_of(code, self._bare, start) if b"switch" in code else None
         self._known: dict[int, _Exits] = {}
@@ -147,15 +147,6 @@ class Ways:
             return None
         end = self._blocks.ends.get(first.start(), -1) if first[0] == b"{" else self._bare.find(b";", body)
         return end + 1 if end >= 0 else None
-
-
-def _without_directives(code: bytes) -> bytes:
-    pieces: list[bytes] = []
-    position = 0
-    for directive in lines_of(DIRECTIVE, code):
-        pieces += (code[position : directive.start()], blank(directive))
-        position = directive.end()
-    return b"".join([*pieces, code[position:]])
 
 
 class _Blocks:

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection
 
+from reviewbot.csyntax.lexing import WORD_BYTES
 from reviewbot.patterns import regex
 
 _Trie = dict[str, "_Trie"]
 _END = ""
 _WORD = regex(rb"\w*+")
-_WORD_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 def whole_words(names: Collection[str]) -> bytes:
@@ -43,7 +43,7 @@ def find_words(text: bytes, names: Collection[bytes], fragments: Collection[byte
     for fragment in fragments:
         at = text.find(fragment)
         while at >= 0:
-            while at and text[at - 1] in _WORD_BYTES:
+            while at and text[at - 1] in WORD_BYTES:
                 at -= 1
             word = _WORD.match(text, at)
             assert word is not None

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from zlib import crc32
 
+from reviewbot.csyntax.lexing import WORD_BYTES
 from reviewbot.patterns import regex
 
-_WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
-_TO_WORDS = bytes(each if each in _WORD_BYTES else ord(" ") for each in range(256))
+_TO_WORDS = bytes(each if each in WORD_BYTES else ord(" ") for each in range(256))
 _DEFINED = regex(rb"#[ \t]*define[ \t]+(\w+)")  # wherever in a line: one too many does no harm
 _AS_MACRO = 1  # where the checksum of a defined name starts, so that it differs from that of the word
 _NUMBER_BITS = 32
