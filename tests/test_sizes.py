@@ -175,7 +175,7 @@ KNOWN = [
     ("sizeof(unsigned long)", 4, 8, SizeForm.SIZEOF_SCALAR),
     ("sizeof(long long)", 8, 8, SizeForm.SIZEOF_SCALAR),
     ("sizeof(long unsigned)", 4, 8, SizeForm.SIZEOF_SCALAR),
-    ("sizeof(double)", 8, 8, SizeForm.SIZEOF_SCALAR),
+    ("sizeof(double)", 8, 8, SizeForm.SIZEOF_FLOAT),
     ("sizeof(size_t)", 4, 8, SizeForm.SIZEOF_SCALAR),
     ("sizeof(__u64)", 8, 8, SizeForm.SIZEOF_SCALAR),
     ("sizeof(void *)", 4, 8, SizeForm.SIZEOF_POINTER),

@@ -58,6 +58,7 @@ class SizeForm(Enum):
     LITERAL = "literal"
     SIZEOF_SCALAR = "sizeof_scalar"
     SIZEOF_POINTER = "sizeof_pointer"
+    SIZEOF_FLOAT = "sizeof_float"
     SIZEOF_AGGREGATE = "sizeof_aggregate"  # array, struct or union
     ARITHMETIC = "arithmetic"
     CONSTANT = "constant"  # the name of a macro, an enumerator or a variable that never changes
@@ -267,6 +268,8 @@ def _sizeof_form(ctype: CType) -> SizeForm:
             return SizeForm.SIZEOF_POINTER
         case Array() | Record():
             return SizeForm.SIZEOF_AGGREGATE
+        case Basic() as basic if basic.name in FLOATING:
+            return SizeForm.SIZEOF_FLOAT
     return SizeForm.SIZEOF_SCALAR
 
 

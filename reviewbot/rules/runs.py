@@ -17,6 +17,7 @@ from reviewbot.rules.quiet import is_harmless, is_quiet, may_jump
 from reviewbot.values import dataclass
 
 _ROOT = regex(r"[A-Za-z_]\w*")
+_STATEMENT_ENDS = regex(rb"[;{}]")
 _LOOP_WORDS = frozenset({"for", "while", "do"})
 WORTH_RESOLVING = 3
 """From this many pairs on it is worth asking the tree what the calls between them are."""
@@ -131,9 +132,18 @@ def _argument(call: Call, index: int | None) -> Argument | None:
 
 
 def _is_chained(context: Context, index: int) -> bool:
-    edges = context.variant.flow.nodes[index].edges
-    following = [context.variant.flow.nodes[edge.target].action for edge in edges]
-    return any(isinstance(action, Assign) and action.is_step for action in following)
+    """Whether the result is taken in by `err |= …`, and not merely followed by a step of something else."""
+    nodes = context.variant.flow.nodes
+    call = nodes[index].action
+    following = [nodes[edge.target].action for edge in nodes[index].edges]
+    steps = [action for action in following if isinstance(action, Assign) and action.is_step]
+    return isinstance(call, Call) and any(_takes_in(context, step, call) for step in steps)
+
+
+def _takes_in(context: Context, step: Assign, call: Call) -> bool:
+    """Whether the target stands before the call in one statement; in a macro both stand at one place."""
+    text = context.reader.data(context.code.path)[step.offset : call.offset]
+    return step.offset <= call.offset and not _STATEMENT_ENDS.search(text)
 
 
 class _Chains:

@@ -25,7 +25,7 @@ from reviewbot.rules.copies import FunctionText, TextCall
 SLUG = "small_copy"
 SMALL = frozenset({1, 2, 4, 8})
 _ONE_VALUE = frozenset({ObjectKind.SCALAR, ObjectKind.POINTER})
-_AGGREGATES = frozenset({ObjectKind.STRUCT, ObjectKind.UNION, ObjectKind.ARRAY, ObjectKind.FLOAT})
+_AGGREGATES = frozenset({ObjectKind.STRUCT, ObjectKind.UNION, ObjectKind.ARRAY})
 
 
 def find(text: FunctionText) -> Iterator[Observation]:
@@ -134,6 +134,8 @@ def _variant(text: FunctionText, call: TextCall, size: SizeResult, target: Objec
     differs = size.ilp32 is not None and size.lp64 is not None and size.ilp32 != size.lp64
     if target.is_word_array:
         return "sigset"
+    if target.kind is ObjectKind.FLOAT or size.form is SizeForm.SIZEOF_FLOAT:
+        return "float"
     if target.kind in _AGGREGATES or size.form is SizeForm.SIZEOF_AGGREGATE:
         return "aggregate"
     if target.kind in _ONE_VALUE and _fits(size, target):
@@ -142,6 +144,8 @@ def _variant(text: FunctionText, call: TextCall, size: SizeResult, target: Objec
         if text.arch is None and 8 in (size.ilp32, size.lp64) and _may_be_narrow(text, call):
             return "get_user_missing_64bit_on_32bit"
         return "scalar"
+    if target.kind in _ONE_VALUE and _is_part(size, target):
+        return "part"
     if size.form is SizeForm.SIZEOF_SCALAR:
         return "width_differs" if differs else "scalar"
     return "literal"
@@ -156,6 +160,13 @@ def _fits(size: SizeResult, target: ObjectResult) -> bool:
     """The copy covers exactly the object, on each width that is known."""
     pairs = ((size.ilp32, target.ilp32), (size.lp64, target.lp64))
     return all(copied is None or held is None or copied == held for copied, held in pairs)
+
+
+def _is_part(size: SizeResult, target: ObjectResult) -> bool:
+    """The copy covers less than the object on some width. One that covers more is of an array, that a pointer to its
+    first element stands for."""
+    pairs = ((size.ilp32, target.ilp32), (size.lp64, target.lp64))
+    return any(copied is not None and held is not None and copied < held for copied, held in pairs)
 
 
 def _widths(size: SizeResult) -> str:
